@@ -5,8 +5,8 @@
 /// @Attribute("n", renamedFrom: "title") var nickname: String? = nil
 /// ```
 ///
-/// - Complexity: A read costs as much as one of a stored property, plus loading the row if the
-///   object is a fault. A write to a fetched object keeps the original value, too.
+/// - Complexity: Reading costs as much as reading a plain stored property, plus loading the row if
+///   the object is a fault. Writing to a fetched object also keeps the original value.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
@@ -22,8 +22,8 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: Its name in the store; by default that of the property.
-  ///   - renamedFrom: Its names in the store in earlier versions of the model.
+  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
     wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
@@ -41,20 +41,25 @@ public struct Attribute<Value: AttributeValue> {
   @usableFromInline
   static func recordDeclaration() { PropertyRecorder.recordWrapper(Self.self, PropertyOptions()) }
 
-  /// Unavailable: an attribute belongs to a subclass of `ManagedObject`.
-  @available(*, unavailable, message: "An attribute belongs to a subclass of ManagedObject.")
+  /// Unavailable: attributes can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable, message: "Attributes can be declared only in subclasses of ManagedObject."
+  )
   public var wrappedValue: Value {
     get { stored }
     set { stored = newValue }
   }
 
-  /// The value in an object, which is loaded first if it is a fault.
+  /// The attribute's value in an object.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
-  /// its previous value, or an empty one if it is a collection.
+  /// Reading it loads a fault first.
   ///
-  /// Always inlined: only then does the compiler know the key path and access the property
-  /// directly. Otherwise it projects the key path at run time, which costs a hundred times as much.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
+  /// property returns its previous value, or an empty collection if the value is a collection.
+  ///
+  /// The accessors are always inlined, because only then does the compiler know the key path and
+  /// access the property directly. Otherwise the key path is projected at run time, which takes a
+  /// hundred times as long.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -84,8 +89,9 @@ public struct Attribute<Value: AttributeValue> {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       // Moves the value out, so that a collection is not copied and the property stays readable.
-      // `swap` would do the same, but with it every read of the property would be checked for
-      // exclusive access at run time, which costs a fifth of a fetch that reads all values.
+      // `swap` would also work, but would make the compiler check every read of the property for
+      // exclusive access at run time. These checks take a fifth of the time of a fetch that reads
+      // all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -143,8 +149,9 @@ extension ManagedObject {
     if hooks.contains(.observed) { didRead(at: offset) }
   }
 
-  /// Prepares an in-place mutation of the property at an offset, which does not count as an
-  /// observed read.
+  /// Prepares an in-place mutation of the property at an offset.
+  ///
+  /// The mutation is not reported to observers as a read.
   @usableFromInline
   final func willModify(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
@@ -152,13 +159,14 @@ extension ManagedObject {
     source?.fire(self)
   }
 
-  /// Traps if the object's context no longer exists: the values that are not loaded are undefined.
+  /// Traps if the object's context no longer exists, because the values that are not loaded are
+  /// undefined then.
   final func requireContext() {
     // `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
-        "A property of a \(type(of: self)) whose context is gone was used, but it was "
-          + "not loaded. Retain the context as long as you use its objects.")
+        "A property of a \(type(of: self)) was used after its context was deallocated, but the "
+          + "property was not loaded. Retain the context as long as you use its objects.")
     }
   }
 

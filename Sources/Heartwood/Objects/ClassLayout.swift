@@ -8,14 +8,16 @@ enum ClassLayout {
     let type: Any.Type
     let offset: Int
 
-    /// The wrapper type, if it is a property of the model.
+    /// The wrapper type, or `nil` if the field is not a property of the model.
     var storage: (any PropertyStorage.Type)? { type as? any PropertyStorage.Type }
-    /// The name in the class; the storage of a wrapper has an underscore before it.
+    /// The property's name in the class, without the underscore that precedes the storage of a
+    /// wrapper.
     var name: String { String(label.drop { $0 == "_" }) }
   }
 
-  /// Returns the stored properties that a class adds to those of ``ManagedObject``, by class, from
-  /// the topmost superclass down.
+  /// Returns the stored properties of a class that are declared below ``ManagedObject``.
+  ///
+  /// The properties are grouped by declaring class, starting with the topmost superclass.
   static func fields(of type: ManagedObject.Type) -> [[Field]] {
     guard type != ManagedObject.self, let superclass = _getSuperclass(type) as? ManagedObject.Type
     else { return [] }
@@ -34,10 +36,10 @@ enum ClassLayout {
   }
 }
 
-// The functions that `Mirror` uses. `Mirror` itself shows values only, and a type that customises
-// its mirror may show anything.
+// `Mirror` uses the following functions, too. It is unsuitable itself, because it gives access to
+// values only, and because a type that customises its mirror may show anything.
 
-/// The runtime's description of a field besides its type and offset.
+/// A field's details besides its type and offset, as the runtime reports them.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?
@@ -45,7 +47,7 @@ private struct FieldDetails {
   var isVariable = false
 }
 
-/// Returns the number of fields of a class, with those of its superclasses, which come first.
+/// Returns the number of fields of a class, including the inherited ones, which come first.
 @_silgen_name("swift_reflectionMirror_recursiveCount")
 private func fieldCount(_ type: Any.Type) -> Int
 

@@ -1,6 +1,7 @@
 extension EntityDescription {
-  /// Returns the values of a new object, recomputed where a declaration yields another value each
-  /// time.
+  /// Returns the values of a new object.
+  ///
+  /// Declared values that differ each time they are evaluated are computed again.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

@@ -2,9 +2,9 @@
 struct DerivationBuilder {
   let content: Schema.Content
 
-  /// Adds a declaration of an entity to it and to its subentities.
+  /// Adds the declaration of a derived attribute to an entity and its subentities.
   ///
-  /// - Throws: `invalidModel`, with the names of class and property.
+  /// - Throws: `invalidModel`, with the names of the class and the property.
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
@@ -47,7 +47,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns a source property of a derived attribute.
+  /// Returns the source property that a derived attribute names.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -59,8 +59,9 @@ struct DerivationBuilder {
     }
   }
 
-  /// Returns an error for each attribute derived from a derived one: the order of their computation
-  /// would be undefined.
+  /// Returns an error for each attribute that is derived from a derived attribute.
+  ///
+  /// The order in which the two would be computed is undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,
@@ -77,8 +78,8 @@ struct DerivationBuilder {
       .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason).")
   }
 
-  /// Returns the slots of references that need an index, because no inverse lists the referring
-  /// objects.
+  /// Returns the slots of the references that need an index because no inverse relationship lists
+  /// the referring objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {
@@ -96,7 +97,7 @@ extension EntityDescription {
   /// Returns whether an attribute is derived.
   fileprivate func derives(_ slot: Int) -> Bool { derived.contains { $0.slot == slot } }
 
-  /// Returns whether a derived attribute is declared as one by this entity, and not inherited.
+  /// Returns whether this entity declares a derived attribute itself, rather than inheriting it.
   fileprivate func declares(_ property: PropertyDescription) -> Bool {
     !(superentity?.derives(property.slot) ?? false)
   }

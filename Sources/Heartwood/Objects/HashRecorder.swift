@@ -2,11 +2,14 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// A set cannot gain a member without hashing it, unless another set replaces it. So only hashed
-/// objects can be new, and together with the member count they show whether any other object was
-/// removed. Objects hashed on all threads are recorded: extra ones do no harm.
+/// A set cannot gain a member without hashing it, unless another set replaces the set. So only
+/// hashed objects can be new members. If the difference in the member count is explained by the
+/// hashed objects, no other object was removed. Objects that other threads hash are recorded, too,
+/// which is harmless.
 enum HashRecorder {
-  /// The maximum number of recorded objects; for more, comparing the sets is faster.
+  /// The maximum number of recorded objects.
+  ///
+  /// Above this number, comparing the two sets is faster.
   private static let limit = 64
 
   private struct Recording {
@@ -17,7 +20,7 @@ enum HashRecorder {
 
   /// The number of active recordings.
   ///
-  /// Every hash of an object reads it, so it is a plain counter.
+  /// The counter is a plain atomic, because every hash of an object reads it.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
@@ -33,7 +36,9 @@ enum HashRecorder {
     }
   }
 
-  /// Ends a recording and returns the hashed objects; `nil` if there were too many.
+  /// Ends a recording and returns the hashed objects.
+  ///
+  /// Returns `nil` if there were too many objects.
   static func end(_ id: UInt64) -> [ObjectIdentifier]? {
     count.subtract(1, ordering: .relaxed)
     return recordings.withLock { recordings in
@@ -58,10 +63,10 @@ enum HashRecorder {
   }
 }
 
-/// A set of objects, seen as a set of their addresses.
+/// A view of a set of objects as a set of their addresses.
 ///
-/// A hashed object may have been deallocated since: looking up its address is safe, looking up the
-/// object is not.
+/// A hashed object may have been deallocated in the meantime. Looking up its address is safe, but
+/// looking up the object is not.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier
@@ -73,7 +78,7 @@ struct ObjectAddresses {
   private let addresses: Set<Address>
 
   init(_ objects: Set<ManagedObject>) {
-    // An element is the same word with the same hash in both types.
+    // A `ManagedObject` and an `Address` have the same memory representation and the same hash.
     addresses = unsafeBitCast(objects, to: Set<Address>.self)
   }
 

@@ -12,35 +12,38 @@ public import Observation
 /// }
 /// ```
 ///
-/// An object belongs to one context and is used only there: by one thread at a time. Equality is
-/// identity; another context has another object for the same row. A fetched object is a *fault*
-/// until one of its properties is used.
+/// An object belongs to one context and can be used only there, by one thread at a time. Two
+/// objects are equal if they are identical; each context has its own object for a row. A fetched
+/// object is a *fault* until one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The work before and after each access to a property; empty for most objects.
+  /// The work that each access to a property requires; empty for most objects.
   // This and the following variables skip exclusivity checks: every property access reads them,
-  // only the object's thread writes them, and no other code runs during the access. An object in no
-  // context starts with `.writing`, because an insertion may have to know which properties were
-  // set.
+  // only the object's thread writes them, and no other code runs during the access. An object that
+  // is in no context starts with `.writing`, because inserting it may require knowing which
+  // properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
-  /// The base of the transaction that wrote the values held here; 0 if there is none.
+  /// The base of the transaction that wrote the object's current values, or 0 if there is none.
   @exclusivity(unchecked) final var version: UInt64 = 0
-  /// The version of an object whose row was missing when it was loaded.
+  /// The `version` of an object whose row was missing when it was loaded.
   static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
-  /// The context, which clears this reference when it is deallocated.
+  /// The object's context.
+  ///
+  /// The context clears this reference when it is deallocated.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
-  /// The stored values of attributes that the program cannot decode, by slot; the properties show a
-  /// substitute.
+  /// The stored values of attributes that the program cannot decode, by slot.
+  ///
+  /// Reading such a property returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
-  /// The object's index in the list of changed objects that contains it.
+  /// The object's index in the context's list of changed objects, if it is in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
-  /// Creates an object that belongs to no context yet; `insert` adds it to one.
+  /// Creates an object that does not belong to a context yet; `insert` adds it to one.
   ///
-  /// - Precondition: Every property has a declared value, so subclasses need no `init`.
+  /// - Precondition: Every property has a declared value, so that subclasses need no `init`.
   public required init() {}
 
   deinit {
@@ -48,7 +51,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name of the class and its rules; by default the class name and no rules.
+  /// The stored name of the class and its rules; by default the class name without rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State
@@ -64,35 +67,41 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// Whether the next save would write anything for the object.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-  /// Whether the object counts as deleted because its row was missing, without a call of `delete`.
+  /// Whether the object is treated as deleted because its row was missing, although `delete` was
+  /// not called.
   final var isInaccessible: Bool { isDeleted && version == Self.missingRowVersion }
 
   // MARK: Callbacks
 
-  /// Called once, after the object was inserted into its first context.
+  /// Called once, after the object has been inserted into its first context.
   open func awakeFromInsert() {}
-  /// Called each time the values of a fault were loaded; assignments in it do not count as changes.
+  /// Called each time the values of a fault have been loaded.
+  ///
+  /// Assignments in this method do not count as changes.
   open func awakeFromFetch() {}
-  /// Called before the context is saved, and again if a round of these calls changed the object.
+  /// Called before the context is saved.
+  ///
+  /// It is called again if a round of `willSave` calls changes the object.
   open func willSave() throws {}
-  /// Called after the context was saved.
+  /// Called after the context has been saved.
   open func didSave() {}
   /// Called when the object is deleted, before its relationships are updated.
   open func prepareForDeletion() {}
-  /// Called before the object becomes a fault; its values can still be read.
+  /// Called before the object becomes a fault, while its values can still be read.
   open func willTurnIntoFault() {}
   /// Called after the object has become a fault.
   open func didTurnIntoFault() {}
-  /// Throws if the object must not be saved in its current state; called for inserted and updated
-  /// objects.
+  /// Throws if the object must not be saved in its current state.
+  ///
+  /// Called for inserted and updated objects.
   open func validate() throws {}
 
   // MARK: Identity
 
-  /// Returns whether both are the same instance.
+  /// Returns whether two references refer to the same instance.
   public static func == (first: ManagedObject, second: ManagedObject) -> Bool { first === second }
 
-  /// Hashes the identity, which loads nothing.
+  /// Hashes the object's identity, without loading its values.
   public final func hash(into hasher: inout Hasher) {
     if HashRecorder.isRecording { HashRecorder.record(ObjectIdentifier(self)) }
     hasher.combine(ObjectIdentifier(self))
@@ -105,11 +114,13 @@ struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Reading must first load something, or the object only records which property is read.
+  /// Reading must load values first, or record which property is read.
   @usableFromInline static let reading = AccessHooks(rawValue: 1)
-  /// Writing must be announced.
+  /// Writing must be announced to the context.
   @usableFromInline static let writing = AccessHooks(rawValue: 2)
-  /// Reads and writes are reported to observers; `reading` is set, too, then.
+  /// Reads and writes are reported to observers.
+  ///
+  /// If it is set, `reading` is set, too.
   @usableFromInline static let observed = AccessHooks(rawValue: 4)
 }
 
@@ -127,6 +138,6 @@ struct ObjectState: OptionSet, Sendable {
   static let hasAwoken = ObjectState(rawValue: 64)
   /// `willSave` was called in the current save, and the object has not changed since.
   static let willSaveCalled = ObjectState(rawValue: 128)
-  /// The members may have been read in another generation than the values.
+  /// The members may have been read from another generation than the values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
 }

@@ -6,18 +6,22 @@
   import Darwin
 #endif
 
-/// The members that leave and join a to-many relationship when another list or set replaces it.
+/// The members that are added to and removed from a to-many relationship when another list or set
+/// replaces its value.
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members one after the other, once the removed ones
-  /// have left; `nil` if the list must be reordered afterwards.
+  /// The position at which to insert the added members in order, after the removed members are
+  /// gone.
+  ///
+  /// It is `nil` if the list must be reordered afterwards.
   private(set) var position: Int?
 
   /// Compares two lists.
   ///
-  /// - Complexity: O(members) address comparisons, a few microseconds for ten thousand members;
-  ///   apart from that, proportional to the members between the first and the last difference.
+  /// - Complexity: O(members) address comparisons, which take a few microseconds for ten thousand
+  ///   members, plus time proportional to the number of members between the first and the last
+  ///   difference.
   init(from old: UnsafeBufferPointer<ManagedObject>, to new: UnsafeBufferPointer<ManagedObject>) {
     let start = Self.commonPrefix(old, new)
     let end = Self.commonSuffix(old, new, max: min(old.count, new.count) - start)
@@ -44,8 +48,8 @@ struct MemberDifference {
 
   /// Compares two sets.
   ///
-  /// - Parameter hashed: The only objects that can have joined, if that is known.
-  /// - Complexity: O(hashed) if only hashed objects have joined or left; otherwise O(members).
+  /// - Parameter hashed: If known, the only objects that can have been added.
+  /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
   ) {
@@ -58,19 +62,21 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // The difference is complete if it explains the change of the count.
+      // If the differences found so far explain the change in count, there are no others.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }
     removed = new.count == old.count + added.count ? [] : old.filter { !new.contains($0) }
   }
 
-  /// Returns the object with an address, which must be in a set.
+  /// Returns the object with an address.
+  ///
+  /// The object must be in a set, so that it has not been deallocated.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }
 
-  /// The maximum number of objects to search linearly.
+  /// The maximum number of objects in a list that is searched linearly.
   private static let searchedCount = 8
 
   // MARK: Addresses
@@ -81,10 +87,10 @@ struct MemberDifference {
     ObjectSearch.position(of: object, in: objects) != nil
   }
 
-  /// The number of words in one `memcmp`.
+  /// The number of words that one `memcmp` call compares.
   private static let blockCount = 512
 
-  /// Returns whether two lists have the same objects in the same order.
+  /// Returns whether two lists contain the same objects in the same order.
   static func areEqual(
     _ first: UnsafeBufferPointer<ManagedObject>, _ second: UnsafeBufferPointer<ManagedObject>
   ) -> Bool {
@@ -126,9 +132,11 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by address, without retaining each element on the way.
+/// Finds objects in arrays by address, without retaining the elements it visits.
 enum ObjectSearch {
-  /// Returns the position of an object, searched from both ends.
+  /// Returns the position of an object, searching from both ends.
+  ///
+  /// Returns `nil` if the object is not in the array.
   static func position(
     of object: ManagedObject, in objects: UnsafeBufferPointer<ManagedObject>
   ) -> Int? {
@@ -146,7 +154,7 @@ enum ObjectSearch {
 }
 
 extension UnsafeBufferPointer where Element == ManagedObject {
-  /// The references as words.
+  /// The references as an array of words.
   fileprivate var addresses: UnsafePointer<UInt>? {
     baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt.self) }
   }

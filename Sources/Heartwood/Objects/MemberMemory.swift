@@ -1,15 +1,18 @@
-/// Access to the members of to-many relationships in the memory of objects.
+/// Accesses the members of to-many relationships in the memory of objects.
 ///
-/// A list or a set of any subclass has the memory layout of one of ``ManagedObject``, and is
-/// accessed as such here: a conversion would allocate a new one.
+/// A list or a set of a subclass has the same memory layout as a list or a set of ``ManagedObject``
+/// and is accessed as such here, because a conversion would allocate a new collection.
 extension ManagedObject {
-  /// Returns the location of an ordered relationship's members; it holds `nil` if they are not
-  /// loaded.
+  /// Returns the location of an ordered relationship's members.
+  ///
+  /// The location contains `nil` if the members are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
   /// Returns the location of an unordered relationship's members.
+  ///
+  /// The location contains `nil` if the members are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
@@ -22,7 +25,9 @@ extension ManagedObject {
       : setLocation(at: property.offset).pointee != nil
   }
 
-  /// Returns the members of a to-many relationship; `nil` if they are not loaded.
+  /// Returns the members of a to-many relationship.
+  ///
+  /// Returns `nil` if the members are not loaded.
   ///
   /// - Complexity: O(1) for an ordered relationship, O(members) for an unordered one.
   final func members(_ property: PropertyDescription) -> [ManagedObject]? {
@@ -33,18 +38,22 @@ extension ManagedObject {
   }
 
   /// Returns the members of the ordered relationship at an offset.
+  ///
+  /// Returns `nil` if the members are not loaded.
   final func list(at offset: Int) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return listLocation(at: offset).pointee
   }
 
   /// Returns the members of the unordered relationship at an offset.
+  ///
+  /// Returns `nil` if the members are not loaded.
   final func set(at offset: Int) -> Set<ManagedObject>? {
     defer { withExtendedLifetime(self) {} }
     return setLocation(at: offset).pointee
   }
 
-  /// Calls `body` with the members of an ordered relationship, without a copy.
+  /// Calls `body` with the members of an ordered relationship, without copying them.
   final func withList<Result>(
     _ property: PropertyDescription, _ body: (UnsafeBufferPointer<ManagedObject>) -> Result
   ) -> Result {
@@ -68,7 +77,7 @@ extension ManagedObject {
     }
   }
 
-  /// Adds a member to a to-many relationship, if that is loaded, without notifying anyone.
+  /// Adds a member to a to-many relationship without notifying anyone, if the members are loaded.
   ///
   /// - Parameter position: The position in an ordered relationship; by default the end.
   final func insertMember(
@@ -87,9 +96,10 @@ extension ManagedObject {
     }
   }
 
-  /// Removes a member from a to-many relationship, if that is loaded, without notifying anyone.
+  /// Removes a member from a to-many relationship without notifying anyone, if the members are
+  /// loaded.
   ///
-  /// - Returns: The position it had in an ordered relationship.
+  /// - Returns: The position that the member had in an ordered relationship.
   @discardableResult
   final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) -> Int? {
     defer { withExtendedLifetime(self) {} }
@@ -106,7 +116,9 @@ extension ManagedObject {
     return position
   }
 
-  /// Returns whether an object is a member of a to-many relationship, if that is loaded.
+  /// Returns whether an object is a member of a to-many relationship.
+  ///
+  /// Returns `false` if the members are not loaded.
   final func containsMember(_ member: ManagedObject, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -127,10 +139,10 @@ extension ManagedObject {
     }
   }
 
-  /// Releases the related objects of an object that is being deallocated, one after the other.
+  /// Releases the related objects of an object that is being deallocated, one after another.
   ///
-  /// Left to the properties, the objects of a long chain would be released recursively, which
-  /// overflows the stack.
+  /// If this were left to the deallocation of the properties, the objects of a long chain would be
+  /// released recursively, which overflows the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)
@@ -139,7 +151,7 @@ extension ManagedObject {
     }
   }
 
-  /// Moves out the related objects that may be deallocated with this one.
+  /// Moves the related objects that may be deallocated with this object into an array.
   private func moveRelated(to objects: inout [ManagedObject]) {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {

@@ -1,14 +1,14 @@
 /// A set of objects in insertion order.
 ///
-/// - Complexity: O(1) to insert, to remove and to look up.
+/// - Complexity: Inserting, removing and looking up an object are O(1).
 package struct MemberSet: Sequence {
-  /// The objects in order, with `nil` for removed ones.
+  /// The objects in insertion order, with `nil` in place of removed objects.
   private var elements: [ManagedObject?] = []
-  /// The index of each object in `elements`; empty while a linear search is faster.
+  /// The index of each object in `elements`; empty as long as a linear search is faster.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The maximum size of `elements` for a linear search.
+  /// The maximum size of `elements` that is searched linearly.
   private static let searchedCount = 8
 
   package init() {}
@@ -22,7 +22,9 @@ package struct MemberSet: Sequence {
 
   package func contains(_ object: ManagedObject) -> Bool { position(of: object) != nil }
 
-  /// Adds an object at the end; returns `false` if it is already present.
+  /// Adds an object at the end.
+  ///
+  /// Returns `false` if the object is already present.
   @discardableResult
   package mutating func insert(_ object: ManagedObject) -> Bool {
     guard position(of: object) == nil else { return false }
@@ -33,14 +35,16 @@ package struct MemberSet: Sequence {
     return true
   }
 
-  /// Removes an object; returns `false` if it is absent.
+  /// Removes an object.
+  ///
+  /// Returns `false` if the object is absent.
   @discardableResult
   package mutating func remove(_ object: ManagedObject) -> Bool {
     guard let position = position(of: object) else { return false }
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // At most half of `elements` is `nil`, so an iteration takes time linear in the number of
+    // At most half of the elements are `nil`, so iteration takes time linear in the number of
     // objects, and compaction takes amortised constant time for each removal.
     if count * 2 < elements.count { compact() }
     return true

@@ -1,65 +1,69 @@
-/// The changes of an object since it was read or inserted.
+/// The changes made to an object since it was read or inserted.
 final class ObjectChanges {
-  /// The stored value of each property that was set since the object was read, by slot.
+  /// The stored value of each property that has been set since the object was read, by slot.
   var originals: [Int: StoredValue] = [:]
   /// The number of assignments.
   var count = 0
-  /// The objects that joined and left to-many relationships, by slot.
+  /// The objects that were added to and removed from to-many relationships, by slot.
   var members: [Int: MemberChanges] = [:]
-  /// The slots that were set in a new object, either before its insertion or after
-  /// `awakeFromInsert` returned; recorded only for entities with unique constraints.
+  /// The slots of the properties that were set in a new object.
   ///
-  /// To-many relationships are excluded: ``members`` has them.
+  /// Assignments before the insertion and after `awakeFromInsert` returned are recorded, and only
+  /// for entities with unique constraints.
+  ///
+  /// To-many relationships are not included, because ``members`` contains their changes.
   var assigned = SlotSet()
-  /// The offsets of the attributes that were set while the object was in no context.
+  /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
-  /// The relationships that were set while the object was in no context, by offset.
+  /// The relationships that were set while the object was not in a context, by offset.
   var pending: [Int: PendingRelated] = [:]
   /// Uniquely referenced copies of the current members, by slot.
   ///
-  /// An in-place mutation gets such a copy, so that changing it causes no further copy.
+  /// An in-place mutation changes this copy, so that no further copy is necessary.
   var spareLists: [Int: [ManagedObject]] = [:]
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The ID space of the object, after it has left its context.
+  /// The object's ID space, set when the object has left its context.
   var space: ManagedObjectID.Space?
-  /// Whether the object was new when it left its context, and so has no row.
+  /// Whether the object was new when it left its context, so that it has no row.
   var wasNew = false
-  /// Whether the object's context was deallocated, rather than having released the object.
+  /// Whether the object left its context because the context was deallocated.
   var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 
-/// The objects that joined and left a to-many relationship since it was read.
+/// The objects added to and removed from a to-many relationship since it was read.
 struct MemberChanges {
   private(set) var added = MemberSet()
   private(set) var removed = MemberSet()
-  /// The members of an ordered relationship as they were read.
+  /// The members of an ordered relationship at the time they were read.
   ///
-  /// Set before the first change, or when the list is loaded after changes; `nil` while the list is
-  /// not loaded, and for new objects. If it is set, the object's current list is loaded, too, and
-  /// the two together show which members were moved.
+  /// It is set before the first change, or when the list is loaded after changes. It is `nil` while
+  /// the list is not loaded, and for new objects. If it is set, the object's current list is
+  /// loaded, too, and comparing the two lists shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }
 
-  /// All objects that it references.
+  /// All objects that the changes refer to.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
-  /// Whether no member joined or left.
+  /// Whether no member was added or removed.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
-  /// Records the addition of a member; adding a removed member cancels the removal.
+  /// Records the addition of a member.
+  ///
+  /// Adding a removed member cancels the removal.
   mutating func add(_ member: ManagedObject) {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns the edit minus the changes that other contexts have made as well.
+  /// Returns these changes without the ones that other contexts have also made.
   ///
   /// - Parameters:
-  ///   - theirs: The members in the store after the other contexts' changes.
-  ///   - body: Called with each member that other contexts have added or removed as well.
+  ///   - theirs: The members in the store, including the other contexts' changes.
+  ///   - body: Called with each member that other contexts have also added or removed.
   func without(
     theirs: Set<ObjectNumber>, _ body: (ManagedObject) -> Void
   ) -> MemberChanges {
@@ -83,13 +87,15 @@ struct MemberChanges {
     base = base.map { MemberSet($0.map { successors[$0] ?? $0 }).map { $0 } }
   }
 
-  /// Records the removal of a member; removing an added member cancels the addition.
+  /// Records the removal of a member.
+  ///
+  /// Removing an added member cancels the addition.
   mutating func remove(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }
   }
 }
 
-/// The related objects of an object that is in no context.
+/// The related objects of an object that is not in a context.
 enum PendingRelated {
   case target(ManagedObject?)
   case list([ManagedObject])
@@ -105,8 +111,9 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
-  /// The slots that were set while the object is new; empty unless its entity has unique
-  /// constraints.
+  /// The slots that were set while the object was new.
+  ///
+  /// The set is empty unless the entity has unique constraints.
   package final var assigned: SlotSet { changes?.assigned ?? SlotSet() }
 
   /// The changes of the object, created on first use.

@@ -1,9 +1,10 @@
 /// Fills objects of a class from records of one layout.
 ///
-/// Values with the same representation in records and in memory are copied directly; the others go
-/// through ``StoredValue``. The lists hold plain offsets, so iterating over them retains nothing.
+/// Values that have the same representation in records and in memory are copied directly; other
+/// values are converted through ``StoredValue``. The lists contain plain offsets, so that iterating
+/// over them retains nothing.
 final class ObjectFiller: Sendable {
-  /// A field of eight bytes with the same representation in a record and in an object.
+  /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {
     let field: Int
     let source: Int
@@ -20,14 +21,16 @@ final class ObjectFiller: Sendable {
   private let references: [WordField]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
-  /// The values of properties for which a record has none, by slot.
+  /// The values of properties that a record has no value for, by slot.
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
+  /// Creates a filler for records of a layout.
+  ///
   /// - Parameters:
-  ///   - properties: The property of each field; `nil` if the class no longer has it.
-  ///   - missing: The properties without a field.
-  ///   - constants: The values of properties for which a record has none, by slot.
+  ///   - properties: The property of each field, or `nil` if the class no longer has the property.
+  ///   - missing: The properties that the layout has no field for.
+  ///   - constants: The values of properties that a record has no value for, by slot.
   init(
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]
@@ -64,10 +67,10 @@ final class ObjectFiller: Sendable {
 
   /// Sets every stored property of an object.
   ///
-  /// An attribute that the program cannot decode gets its substitute, and its stored value is kept.
+  /// An attribute that the program cannot decode gets a substitute, and its stored value is kept.
   ///
-  /// - Throws: `corrupt` if the record does not match the class; the object then has some of the
-  ///   values.
+  /// - Throws: `corrupt` if the record does not match the class. Some properties of the object may
+  ///   already have been set then.
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
@@ -77,7 +80,7 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // The wrapper consists only of an `Int64` or a `Double`, with the same eight bytes.
+      // The wrapper consists only of an `Int64` or a `Double`, which has the same eight bytes.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for string in strings {
@@ -102,7 +105,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property for which a record has no value.
+  /// Sets a property that a record has no value for.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

@@ -1,7 +1,7 @@
-/// Access to properties by their offset in the memory of an object.
+/// Accesses properties by their offset in the memory of an object.
 ///
-/// Raw pointers fill an object in a fiftieth of the time that key paths take. The runtime reports
-/// the offset of each property to the schema.
+/// Filling an object through raw pointers takes a fiftieth of the time that key paths take. The
+/// offset of each property comes from the Swift runtime, through the schema.
 extension ManagedObject {
   /// The address of the object.
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -21,7 +21,7 @@ extension ManagedObject {
     }
   }
 
-  /// Copies a property from another object of the class, without notifying anyone.
+  /// Copies a property from another object of the same class, without notifying anyone.
   final func copy(_ property: PropertyDescription, from other: ManagedObject) {
     defer { withExtendedLifetime((self, other)) {} }
     property.storage.copy(
@@ -43,7 +43,8 @@ extension ManagedObject {
 
   /// Returns the offset of a wrapper in an object.
   ///
-  /// Nothing may be called during the pointer access: it could access the same property.
+  /// The closure must not call other code during the pointer access, because that code could access
+  /// the same property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner
@@ -55,10 +56,10 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
-  /// Creates an array of the objects that are of the element class.
+  /// Creates an array of those objects that are instances of the element class.
   ///
-  /// It writes to uninitialised memory because appending to an array of a generic class resolves
-  /// the metadata of the array type for each object.
+  /// The array is built in uninitialised memory, because appending to an array of a generic class
+  /// resolves the metadata of the array type for each object.
   init(_ objects: [ManagedObject]) {
     self.init(unsafeUninitializedCapacity: objects.count) { memory, count in
       for object in objects {

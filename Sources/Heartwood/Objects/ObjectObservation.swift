@@ -1,12 +1,12 @@
 import Observation
 
-/// The observers of an object, and the values they have read.
+/// The observers of an object, and the property values that they have read.
 ///
-/// Observers of a property are notified only when its value differs from the one that they read, so
-/// values are kept here from the read to the notification.
+/// Observers of a property are notified only when its value differs from the one that they read. So
+/// each value is kept from the read until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The value that was read of each property, by slot.
+  /// The value that observers have read of each property, by slot.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {
@@ -19,10 +19,11 @@ final class ObjectObservation {
     if seen[slot] == nil { seen[slot] = value() }
   }
 
-  /// Notifies the observers of a property if its value differs from the one read, and forgets that
-  /// value.
+  /// Notifies the observers of a property if its value differs from the one that they read.
   ///
-  /// - Complexity: O(1) until the property is read again.
+  /// The value that was read is discarded then.
+  ///
+  /// - Complexity: O(1) until an observer reads the property again.
   func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
       return
@@ -34,12 +35,14 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// They are made of slots, because the program's key paths are not available where properties are
-/// read.
+/// They are derived from slots, because the program's key paths are not available at the point
+/// where properties are read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 
-  /// The paths of the first 64 slots, created once; most classes have no more.
+  /// The paths of the first 64 slots, created once.
+  ///
+  /// Most classes have no more properties.
   private static let paths: [Path] = (0..<64).map { make($0) }
 
   static func path(_ slot: Int) -> Path { slot < paths.count ? paths[slot] : make(slot) }
@@ -48,29 +51,29 @@ private enum ObservedProperties {
 }
 
 extension ManagedObject {
-  /// Represents a property in observations.
+  /// Returns the slot; a key path to this subscript represents a property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }
 
-  /// Sets the access hooks, and keeps the ones that observers need.
+  /// Sets the access hooks, keeping the hooks that observers need.
   final func setHooks(_ new: AccessHooks) {
     hooks = hooks.contains(.observed) ? new.union([.observed, .reading]) : new
   }
 
-  /// Enables the reporting of reads and writes to observers.
+  /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// Reports a write of a property or its members, if the object is observed.
+  /// Reports a write to a property or its members if the object is observed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }
 
-  /// Reports a read of the property at an offset.
+  /// Reports a read of the property at an offset to the context.
   final func didRead(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.didRead(self, property)
   }
 
-  /// Reports a write of the property at an offset.
+  /// Reports a write to the property at an offset to the context.
   @usableFromInline
   final func didWrite(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }

@@ -1,16 +1,20 @@
-/// The services that an object uses of its context.
+/// The operations that an object requires of its context.
 protocol ObjectSource: AnyObject {
-  /// Loads the values of a fault; values that cannot be loaded stay as they were initialised.
+  /// Loads the values of a fault.
+  ///
+  /// Values that cannot be loaded keep their initial values.
   func fire(_ object: ManagedObject)
   /// Called before a stored property of an object is set.
   func willChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Called after a property of an observable object was read.
+  /// Called after a property of an observable object has been read.
   func didRead(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Called after a property of an observable object was set.
+  /// Called after a property of an observable object has been set.
   func didChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Returns the target of a to-one relationship, which may be a fault.
+  /// Returns the target of a to-one relationship.
+  ///
+  /// The target may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
-  /// Returns the members of a to-many relationship, and loads them into the object.
+  /// Loads the members of a to-many relationship into the object and returns them.
   @discardableResult
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject]
   /// Sets a to-one relationship and its inverse.
@@ -19,11 +23,11 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
   /// Sets an unordered to-many relationship and its inverse.
   ///
-  /// - Parameter hashed: The only objects that can have joined, if that is known.
+  /// - Parameter hashed: If known, the only objects that can have been added.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Inserts an object that was in no context.
+  /// Inserts an object that is not in a context yet.
   func insert(_ object: ManagedObject)
   /// Called when a registered object is deallocated.
   func forget(_ number: ObjectNumber)

@@ -4,22 +4,25 @@
 /// @OrderedToMany(inverse: \Track.album, deleteRule: .cascade) var tracks: [Track]
 /// ```
 ///
-/// An object occurs in it at most once. One that is added through the inverse goes to the end.
+/// The list contains each object at most once. An object that is added through the inverse is
+/// appended.
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
 
-  /// Declares a list of related objects whose inverse, if any, is declared at the other end.
+  /// Declares a list of related objects.
+  ///
+  /// Its inverse, if it has one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a list of related objects.
+  /// Declares a list of related objects, with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, always kept consistent with this one.
-  ///   - renamedFrom: Its names in earlier versions of the model.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: What happens to the related objects when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
@@ -31,8 +34,10 @@ public struct OrderedToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
-  @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
+  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
+  )
   public var wrappedValue: [Destination] {
     get { members ?? [] }
     set { members = newValue }
@@ -40,12 +45,12 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
-  /// its previous value.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
+  /// property returns its previous value.
   ///
-  /// - Complexity: O(members) for the first read, and to set. An in-place mutation compares
+  /// - Complexity: The first read and each assignment are O(members). An in-place mutation compares
   ///   addresses, which takes ten microseconds for ten thousand members, and updates the
-  ///   relationship only for objects that join or leave.
+  ///   relationship only for the objects that are added or removed.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -77,7 +82,7 @@ extension OrderedToMany: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Returns the members of the ordered relationship at an offset, and loads them first.
+  /// Loads the members of the ordered relationship at an offset and returns them.
   @usableFromInline
   final func loadedList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset)
@@ -92,7 +97,8 @@ extension ManagedObject {
     return members
   }
 
-  /// Returns the members of the ordered relationship at an offset for an in-place mutation.
+  /// Loads the members of the ordered relationship at an offset and returns them for an in-place
+  /// mutation.
   @usableFromInline
   final func beginChangingList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset, areRead: false)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Resolves a key path to properties by reading it on an object created for that purpose.
+/// Resolves a key path to properties by reading it on an object created for this purpose.
 ///
-/// A key path does not reveal its components. The root object and the objects its relationships
-/// lead to are prototypes, which record each read of a property here.
+/// A key path does not reveal its components. The root object, and each object that one of its
+/// relationships returns, is a prototype that records here which of its properties are read.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
@@ -12,7 +12,9 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the properties in a key path, in order; `nil` if it leads to anything else.
+  /// Returns the properties in a key path, in order.
+  ///
+  /// Returns `nil` if the key path leads to anything other than a stored property.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content
   ) -> [(entity: EntityDescription, property: PropertyDescription)]? {
@@ -24,14 +26,15 @@ final class PropertyProbe: ObjectSource {
     let any: Any = prototype
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
-    // A computed property reads its sources instead, which mostly have another type.
+    // Reading a computed property records the properties that it reads, which mostly have another
+    // type.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }
     return probe.path
   }
 
-  /// Returns whether a key path leads to the ID of its root object.
+  /// Returns whether a key path leads to the `objectID` of its root object.
   static func isID(_ keyPath: AnyKeyPath, in schema: Schema.Content) -> Bool {
     guard type(of: keyPath).valueType == ManagedObjectID.self,
       let root = type(of: keyPath).rootType as? ManagedObject.Type,
@@ -52,14 +55,14 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // The key path may lead to the object's ID, which needs these.
+    // The key path may lead to the object's ID, which is computed from the number and the ID space.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space
     return object
   }
 
-  /// Records a read of a property of a prototype.
+  /// Records that a property of a prototype was read.
   static func recordRead(of object: ManagedObject, _ offset: Int) {
     guard let probe = object.source as? PropertyProbe, let entity = object.entityDescription,
       let property = entity.property(at: offset)
@@ -67,7 +70,7 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
   }
 
-  /// Returns the prototype that a relationship of a prototype leads to.
+  /// Returns a prototype for the object at the other end of a to-one relationship.
   static func destination(_ object: ManagedObject, _ offset: Int) -> ManagedObject? {
     recordRead(of: object, offset)
     guard let probe = object.source as? PropertyProbe,

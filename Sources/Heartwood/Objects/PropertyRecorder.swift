@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Records the wrappers of an object while the schema creates one for inspection.
+/// Records the property wrappers of an object that the schema creates for inspection.
 ///
-/// Wrappers register as they are initialised, in the order of their declaration, a subclass before
-/// its superclass. Only at that moment are the options of a declaration available without storing
-/// them in every object.
+/// Wrappers register when they are initialised, in the order of their declaration; those of a
+/// subclass precede those of its superclass. The options of a declaration are available only at
+/// that moment, unless every object stored them.
 @usableFromInline
 enum PropertyRecorder {
   /// Whether a recording is active.
   ///
-  /// Each wrapper of each new object reads it, so it is a plain flag.
+  /// It is a plain atomic flag, because each wrapper of each new object reads it.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)
@@ -28,7 +28,7 @@ enum PropertyRecorder {
   private static let recording = Mutex<Recording?>(nil)
   private static let turn = Mutex(())
 
-  /// Returns the result of `body` and the wrappers that it initialises on this thread.
+  /// Returns the result of `body` and the wrappers that `body` initialises on this thread.
   static func record<Result>(_ body: () -> Result) -> (Result, [Entry]) {
     turn.withLock { _ in
       recording.withLock { $0 = Recording(thread: ObjectIdentifier(Thread.current)) }

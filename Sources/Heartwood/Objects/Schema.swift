@@ -6,15 +6,16 @@ import Synchronization
 /// let schema = Schema(Person.self, Car.self)
 /// ```
 ///
-/// The schema includes superclasses and the destinations of relationships without naming them. A
-/// container that is created with the schema throws the errors in its classes.
+/// The schema also includes superclasses and the destinations of relationships, which need not be
+/// named. Errors in the classes are thrown by the container that is created with the schema.
 ///
-/// Opening a store of an earlier version migrates it to the schema. If the schema's version is
-/// higher, entities and properties that the schema lacks are removed.
+/// Opening a store that was written with an earlier version of the model migrates the store. If the
+/// schema's version is higher than the store's, entities and properties that the schema lacks are
+/// removed.
 public struct Schema: Sendable {
   /// The version of the model.
   ///
-  /// A store that has a higher one is opened only if nothing differs.
+  /// A store with a higher version can be opened only if its model is otherwise the same.
   public let version: Int
   let content: Content
 
@@ -22,12 +23,12 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - types: Its classes.
+  ///   - types: The classes of the model.
   public init(version: Int = 1, _ types: ManagedObject.Type...) {
     self.init(version: version, types: types)
   }
 
-  /// Inspects the classes of a model, as ``init(version:_:)`` does.
+  /// Inspects the classes of a model, which are passed as an array.
   public init(version: Int = 1, types: [ManagedObject.Type]) {
     self.version = version
     var builder = SchemaBuilder()
@@ -45,7 +46,7 @@ public struct Schema: Sendable {
     /// One property along a key path.
     typealias Step = (entity: EntityDescription, property: PropertyDescription)
 
-    /// A wrapper of a key path that makes it sendable.
+    /// A sendable wrapper of a key path.
     private struct PathKey: Hashable, @unchecked Sendable {
       // @unchecked because a key path without captured values never changes.
       let keyPath: AnyKeyPath
@@ -59,18 +60,22 @@ public struct Schema: Sendable {
     }
 
     /// Returns the entity of a class.
+    ///
+    /// Returns `nil` if the class is not part of the model.
     func entity(of type: AnyClass) -> EntityDescription? {
       positions[ObjectIdentifier(type)].map { entities[$0] }
     }
 
-    /// Returns the entity of a class, which must be part of the model.
+    /// Returns the entity of a class.
+    ///
+    /// - Throws: `unknownEntity` if the class is not part of the model.
     func requiredEntity(of type: AnyClass) throws(ObjectGraphError) -> EntityDescription {
       if let entity = entity(of: type) { return entity }
       throw ObjectGraphError(
         .unknownEntity, "\(type) is not part of the model. Pass it to the Schema.")
     }
 
-    /// Returns the properties that a key path leads through, in order.
+    /// Returns the properties that a key path passes through, in order.
     func path(_ keyPath: AnyKeyPath) throws(ObjectGraphError) -> [Step] {
       let key = PathKey(keyPath: keyPath)
       if let known = paths.withLock({ $0[key] }) { return known }
@@ -102,8 +107,9 @@ public struct Schema: Sendable {
 }
 
 extension AnyKeyPath {
-  /// The key path by its root and value types: its own description has property names in only a few
-  /// builds.
+  /// A description of the key path by its root and value types.
+  ///
+  /// The key path's own description contains property names in some builds only.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

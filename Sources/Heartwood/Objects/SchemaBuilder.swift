@@ -7,8 +7,8 @@ struct SchemaBuilder {
   private var failures: [ObjectGraphError] = []
   private var isSeen: Set<ObjectIdentifier> = []
 
-  /// Returns the entities of `types`, of their superclasses, and of the destinations of
-  /// relationships.
+  /// Returns the entities of `types`, of their superclasses, and of all classes that they reach
+  /// through relationships.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
     var position = 0
@@ -51,7 +51,7 @@ struct SchemaBuilder {
     }
     guard let properties = properties(of: type) else { return nil }
     var declaration = type.entity
-    // A class that does not override `entity` inherits its superclass's declaration.
+    // The `entity` of a class that does not override it is that of the superclass.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -66,7 +66,7 @@ struct SchemaBuilder {
   private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Wrappers register from the subclass up; the slots are assigned from the superclass down.
+    // Wrappers register from the subclass up, but slots are assigned from the superclass down.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -78,15 +78,15 @@ struct SchemaBuilder {
       zip(fields, ordered).allSatisfy({ $0.type == $1.storage })
     else {
       fail(
-        "\(type) sets properties in its own init, or creates objects of the model there. Give "
-          + "each property a value where it is declared.")
+        "\(type) sets properties in its own initializer or creates objects of the model in it. "
+          + "Give each property a value in its declaration instead.")
       return nil
     }
     let others = (0..<Self.prototypeCount).map { _ in type.init() }
     var result: [PropertyDescription] = []
     for (field, entry) in zip(fields, ordered) {
       if field.storage?.isNestedOptional == true {
-        fail("\(type).\(field.name) is a nested optional, which cannot be stored.")
+        fail("The type of \(type).\(field.name) is a nested optional, which cannot be stored.")
       }
       let values = initialValues(field, ([object] + others), type)
       result.append(
@@ -98,9 +98,10 @@ struct SchemaBuilder {
     return result
   }
 
-  /// The number of further objects that show whether declared values differ between objects.
+  /// The number of additional objects that are created to find out whether declared values differ
+  /// between objects.
   ///
-  /// One would not do: random choices from a few values may coincide.
+  /// A single additional object is not enough: random choices from a few values may coincide.
   private static let prototypeCount = 7
 
   /// Returns the values of an attribute in new objects.
@@ -120,8 +121,8 @@ struct SchemaBuilder {
 
   /// Returns whether a date is the current time.
   ///
-  /// It differs between objects, but the clock may be too coarse to show that for objects created
-  /// in immediate succession.
+  /// The current time differs between objects, but the clock may be too coarse to show this for
+  /// objects created in immediate succession.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -130,7 +131,7 @@ struct SchemaBuilder {
   private mutating func checkNames() {
     for (position, entity) in entities.enumerated() {
       if let other = entities[..<position].first(where: { $0.name == entity.name }) {
-        fail("\(entity.type) and \(other.type) are both called \(entity.name).")
+        fail("The classes \(entity.type) and \(other.type) have the same name, \(entity.name).")
       }
       var names: Set<String> = []
       for property in entity.properties where !names.insert(property.storedName).inserted {
@@ -153,7 +154,7 @@ struct SchemaBuilder {
       do {
         link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
       } catch {
-        fail("Inverse of \(entity.name): \(error.message)")
+        fail("An Inverse in the entity of \(entity.name) is invalid: \(error.message)")
       }
     }
   }
@@ -169,9 +170,10 @@ struct SchemaBuilder {
         destination.isKind(of: other.entity), other.property.isRelationship
       else {
         return fail(
-          "The inverse of \(entity.name).\(property.name) is not a relationship of the target.")
+          "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
+            + "class.")
       }
-      // Subentities have both ends under the same slots.
+      // Subentities have both relationships at the same slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }
@@ -179,7 +181,7 @@ struct SchemaBuilder {
         member.inverses[other.property.slot] = .init(entity: entity, property: property)
       }
     } catch {
-      fail("The inverse of \(entity.name).\(property.name): \(error.message)")
+      fail("The inverse of \(entity.name).\(property.name) is invalid: \(error.message)")
     }
   }
 
@@ -205,7 +207,7 @@ struct SchemaBuilder {
         do {
           try builder.derive(rule, of: entity)
         } catch {
-          fail("Derived of \(entity.name): \(error.message)")
+          fail("A Derived in the entity of \(entity.name) is invalid: \(error.message)")
         }
       }
     }
@@ -230,7 +232,9 @@ struct SchemaBuilder {
         add(slots, isUnique, at: position, to: entity)
         position += 1
       } catch {
-        fail("An index of \(entity.name): \((error as? ObjectGraphError)?.message ?? "\(error)")")
+        fail(
+          "An index of \(entity.name) is invalid: "
+            + "\((error as? ObjectGraphError)?.message ?? "\(error)")")
       }
     }
     for slot in DerivationBuilder(content: content).unlistedReferences(of: entity) {
@@ -253,11 +257,14 @@ struct SchemaBuilder {
 }
 
 extension PropertyDescription {
-  /// Returns the slot, if an index can order the values.
+  /// Returns the slot of the property.
+  ///
+  /// - Throws: `invalidModel` if the values have no order that an index could use.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let storageType, _) = kind, storageType != .json, storageType != .decimal {
       return slot
     }
-    throw ObjectGraphError(.invalidModel, "\(name) cannot be indexed: its type has no order.")
+    throw ObjectGraphError(
+      .invalidModel, "\(name) cannot be indexed because values of its type have no order.")
   }
 }

@@ -10,17 +10,19 @@
 public struct ToMany<Destination: ManagedObject> {
   @usableFromInline var members: Set<Destination>?
 
-  /// Declares a set of related objects whose inverse, if any, is declared at the other end.
+  /// Declares a set of related objects.
+  ///
+  /// Its inverse, if it has one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a set of related objects.
+  /// Declares a set of related objects, with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, always kept consistent with this one.
-  ///   - renamedFrom: Its names in earlier versions of the model.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: What happens to the related objects when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
@@ -33,7 +35,9 @@ public struct ToMany<Destination: ManagedObject> {
   }
 
   /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
-  @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
+  @available(
+    *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
+  )
   public var wrappedValue: Set<Destination> {
     get { members ?? [] }
     set { members = newValue }
@@ -41,11 +45,11 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
-  /// its previous value.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
+  /// property returns its previous value.
   ///
-  /// - Complexity: O(members) for the first read, and to set. In-place insertion and removal are
-  ///   O(1), except for the first since the object was read or saved.
+  /// - Complexity: The first read and each assignment are O(members). In-place insertion and
+  ///   removal are O(1), except for the first one after the object was read or saved.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -80,7 +84,9 @@ public struct ToMany<Destination: ManagedObject> {
 @usableFromInline
 final class SetChange {
   fileprivate var recording: UInt64 = 0
-  /// The storage of the elements; `nil` if the set was replaced with another.
+  /// The storage of the set's elements.
+  ///
+  /// It is `nil` if the set was replaced with another set.
   fileprivate weak var storage: AnyObject?
 
   @usableFromInline
@@ -95,7 +101,7 @@ extension ToMany: PropertyStorage {
 extension ManagedObject {
   /// Loads the members of the to-many relationship at an offset.
   ///
-  /// - Parameter areRead: Whether the caller sees the members, rather than only mutating them.
+  /// - Parameter areRead: Whether the caller reads the members, rather than only mutating them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
     if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }
@@ -103,7 +109,7 @@ extension ManagedObject {
     if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
   }
 
-  /// Returns the members of the unordered relationship at an offset, and loads them first.
+  /// Loads the members of the unordered relationship at an offset and returns them.
   @usableFromInline
   final func loadedSet(at offset: Int) -> Set<ManagedObject> {
     loadMembers(at: offset)
@@ -118,7 +124,8 @@ extension ManagedObject {
     return members
   }
 
-  /// Returns the members of the unordered relationship at an offset for an in-place mutation.
+  /// Loads the members of the unordered relationship at an offset and returns them for an in-place
+  /// mutation.
   @usableFromInline
   final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
     loadMembers(at: offset, areRead: false)
@@ -162,7 +169,9 @@ extension ManagedObject {
     source.relate(self, property, to: members, hashed: hashed)
   }
 
-  /// Returns the storage of a set's elements, which is the only stored property of a set.
+  /// Returns the storage of a set's elements.
+  ///
+  /// A set has no other stored property.
   private static func storage(of members: Set<ManagedObject>) -> AnyObject {
     unsafeBitCast(members, to: AnyObject.self)
   }

@@ -5,23 +5,25 @@
 /// @ToOne(inverse: \Passport.holder, deleteRule: .cascade) var passport: Passport?
 /// ```
 ///
-/// One side declares the inverse, and both stay consistent at all times: setting this side changes
-/// the other. The other side declares nothing.
+/// Only one side declares the inverse. Both sides stay consistent at all times: setting one side
+/// changes the other.
 @propertyWrapper
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
 
-  /// Declares a reference whose inverse, if any, is declared at the other end.
+  /// Declares a reference.
+  ///
+  /// Its inverse, if it has one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a reference.
+  /// Declares a reference, with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, always kept consistent with this one.
-  ///   - renamedFrom: Its names in earlier versions of the model.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: What happens to the related object when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
@@ -33,14 +35,16 @@ public struct ToOne<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
-  @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
+  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
+  )
   public var wrappedValue: Destination? {
     get { nil }
     set { target = .none }
   }
 
-  /// The object at the other end, which may be a fault.
+  /// The related object, which may be a fault.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -64,7 +68,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The number of an object that was not accessed yet.
+  /// The number of an object that has not been accessed yet.
   case number(Int64)
   case object(ManagedObject)
 }
@@ -115,17 +119,20 @@ extension ManagedObject {
     return target
   }
 
-  /// Returns the relationship at an offset of an object that is in no context, if it was set there.
+  /// Returns the value that was set for the relationship at an offset while the object is not in a
+  /// context.
   ///
-  /// It traps if the object's context is gone: the related objects are unknown then.
+  /// Returns `nil` if the relationship was not set.
+  ///
+  /// Traps if the object's context was deallocated, because the related objects are unknown then.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
     return nil
   }
 
-  /// Inserts an object that is in no context yet into the context of an object it is to be related
-  /// to.
+  /// Inserts this object into the context of an object that it is about to be related to, if this
+  /// object is not in a context yet.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

@@ -1,5 +1,6 @@
-/// A property that exists in memory only, and is reset to its declared value when its object
-/// becomes a fault.
+/// A property that is not stored.
+///
+/// It is reset to its declared value when its object becomes a fault.
 @propertyWrapper
 public struct Transient<Value> {
   @usableFromInline var stored: Value
@@ -12,15 +13,19 @@ public struct Transient<Value> {
     }
   }
 
-  /// Unavailable: a transient property belongs to a subclass of `ManagedObject`.
-  @available(*, unavailable, message: "A transient property belongs to a ManagedObject.")
+  /// Unavailable: transient properties can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable,
+    message: "Transient properties can be declared only in subclasses of ManagedObject."
+  )
   public var wrappedValue: Value {
     get { stored }
     set { stored = newValue }
   }
 
-  /// The value in an object; a fault is loaded first, so that `awakeFromFetch` can set the
-  /// property.
+  /// The property's value in an object.
+  ///
+  /// Reading it loads a fault first, so that `awakeFromFetch` can set the property.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -1,12 +1,15 @@
-/// Attributes whose stored value this program cannot decode: the raw value of an enumeration case
-/// that only a later version has, or JSON of a type that has changed.
+/// Handles attributes whose stored value this program cannot decode.
 ///
-/// The object shows `nil` or the declared value instead, and keeps the stored value.
+/// Examples are the raw value of an enumeration case that only a later version has, or the JSON of
+/// a type that has changed.
+///
+/// Reading such an attribute returns `nil` or the declared value, and the object keeps the stored
+/// value.
 extension ManagedObject {
   /// The stored values of attributes that this program cannot decode, by property name.
   ///
-  /// Such an attribute is `nil` if it is optional; otherwise it has the value of a new object. The
-  /// row keeps the stored value until the attribute is set. A fault is loaded first.
+  /// Such an attribute is `nil` if it is optional; otherwise it has its declared value. The row
+  /// keeps the stored value until the attribute is set. Reading this property loads a fault first.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let unreadable, let entity = entityDescription else { return [:] }
@@ -14,9 +17,11 @@ extension ManagedObject {
       uniqueKeysWithValues: unreadable.map { (entity.properties[$0.key].name, $0.value) })
   }
 
-  /// Sets an attribute without notifying anyone; to its substitute if the value cannot be decoded.
+  /// Sets an attribute without notifying anyone.
   ///
-  /// - Throws: `corrupt` if the value is of another kind than the attribute.
+  /// If the value cannot be decoded, the attribute gets a substitute.
+  ///
+  /// - Throws: `corrupt` if the value's type does not match the attribute.
   final func setStoredValue(_ value: StoredValue, _ property: PropertyDescription) throws {
     defer { withExtendedLifetime(self) {} }
     if unreadable != nil { discardUnreadable(property) }
@@ -31,14 +36,15 @@ extension ManagedObject {
     }
   }
 
-  /// Discards the undecodable stored value of an attribute, which has a readable value now.
+  /// Discards the undecodable stored value of an attribute that now has a readable value.
   final func discardUnreadable(_ property: PropertyDescription) {
     unreadable?[property.slot] = nil
     if unreadable?.isEmpty == true { unreadable = nil }
   }
 
-  /// Copies the undecodable stored value of a property from another object, or discards it if that
-  /// has none.
+  /// Copies the undecodable stored value of a property from another object.
+  ///
+  /// If the other object has none, this object's undecodable value is discarded.
   final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
     if unreadable != nil { discardUnreadable(property) }
     if let value = other.unreadable?[property.slot] {
@@ -49,7 +55,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// The value that is shown in place of an undecodable one.
+  /// The value that an attribute has in place of an undecodable one.
   fileprivate var substitute: StoredValue {
     if case .attribute(_, isOptional: true) = kind { return .null }
     return initialValue
@@ -57,10 +63,11 @@ extension PropertyDescription {
 }
 
 extension ManagedObject {
-  /// Returns the value that an object shows for a stored value: its substitute if it cannot be
-  /// decoded.
+  /// Decodes a stored value of an attribute.
   ///
-  /// - Throws: `corrupt` if the value is of another kind than the property.
+  /// Returns a substitute if the value cannot be decoded.
+  ///
+  /// - Throws: `corrupt` if the value's type does not match the property.
   static func value<M: ManagedObject, Value: AttributeValue>(
     _ stored: StoredValue, at keyPath: KeyPath<M, Value>
   ) throws -> Value {

@@ -1,4 +1,4 @@
-// error: An attribute belongs to a subclass of ManagedObject.
+// error: Attributes can be declared only in subclasses of ManagedObject.
 import Heartwood
 
 /// Attributes belong to objects.
