@@ -1,13 +1,14 @@
-/// Recomputes the derived attributes that a change of rows affects.
+/// Recomputes the derived attributes that are affected by changes of rows.
 ///
-/// Attributes derived from the object itself are computed before unique constraints are checked.
-/// Those derived over a relationship are computed last, after all relationships are written: only
-/// then does the store have the current relations, including those that other contexts changed.
+/// Attributes that are derived from the object itself are computed before unique constraints are
+/// checked. Attributes that are derived over a relationship are computed last, after all
+/// relationships are written, because only then does the store contain the current relations,
+/// including those that other contexts changed.
 struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects whose attributes derived over a relationship may have changed.
+  /// The objects whose attributes derived over a relationship may have to be recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -36,9 +37,9 @@ struct DerivedRows {
     if model.hasDerived { affected.insert(number) }
   }
 
-  /// Marks the objects with attributes derived from a row that is written or deleted.
+  /// Marks the objects that have attributes derived from a row, when the row is written or deleted.
   ///
-  /// - Parameter isNew: Whether only rows that are also written can be related to it.
+  /// - Parameter isNew: Whether only rows that are also written can be related to the row.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -70,7 +71,7 @@ struct DerivedRows {
     return first.isIdentical(to: second)
   }
 
-  /// Marks the objects with attributes derived from changed rows.
+  /// Marks the objects that have attributes derived from changed rows.
   private mutating func markAllDependents(of changes: RowChanges) throws {
     for change in changes.list where !change.isDeleted && change.isEffective {
       try markDependents(
@@ -81,10 +82,11 @@ struct DerivedRows {
 
   // MARK: Computing
 
-  /// Marks the objects affected by changes that leave all relationships unchanged, for
-  /// recomputation at the end.
+  /// Marks the objects affected by changes that do not change relationships.
   ///
-  /// A new row gets the values derived from no related objects.
+  /// Their derived attributes are recomputed at the end of the transaction.
+  ///
+  /// In a new row, attributes derived over a relationship get the value for no related objects.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -95,12 +97,13 @@ struct DerivedRows {
     try markAllDependents(of: changes)
   }
 
-  /// Recomputes attributes derived from other rows, in changed rows and in otherwise unchanged
-  /// ones.
+  /// Recomputes attributes that are derived from other rows.
   ///
-  /// - Precondition: All relationships are written.
-  /// - Returns: The changes of the otherwise unchanged rows, which keep their versions: to other
-  ///   contexts, the objects are unchanged.
+  /// Both changed rows and otherwise unchanged rows are updated.
+  ///
+  /// - Precondition: All relationships have been written.
+  /// - Returns: The changes of the otherwise unchanged rows. These rows keep their versions, so
+  ///   that other contexts see their objects as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try markAllDependents(of: changes)
@@ -129,7 +132,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Returns the values of a row, with those derived over relationships recomputed.
+  /// Returns the values of a row, recomputing those derived over relationships.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

@@ -1,7 +1,8 @@
 // Updates objects after a save has been committed.
 extension ManagedObjectContext {
-  /// Updates the objects to what the commit stored, after they got their permanent numbers; returns
-  /// the saved objects.
+  /// Updates the objects to match the committed rows and returns the saved objects.
+  ///
+  /// - Precondition: The objects have been given their permanent numbers.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []
     for (object, outcome) in request.outcomes {
@@ -9,7 +10,7 @@ extension ManagedObjectContext {
       case .saved: saved.append(object)
       case .unchanged:
         object.state.remove(.updated)
-        // It may still refer to a new object that was deleted.
+        // The object may still refer to a new object that was deleted.
         revertChanges(of: object)
         saved.append(object)
       case .dropped:
@@ -38,12 +39,14 @@ extension ManagedObjectContext {
     return saved
   }
 
-  /// Assigns permanent numbers to new objects; returns those whose row already has another object.
+  /// Assigns permanent numbers to new objects.
+  ///
+  /// Returns the new objects whose row already has another object in this context.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes the objects of child contexts whose new objects became existing rows.
+  /// Refreshes objects of child contexts that stand for rows into which new objects were merged.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {
@@ -58,7 +61,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Updates a saved object to its row.
+  /// Updates a saved object to match its row.
   private func finish(
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
@@ -71,12 +74,12 @@ extension ManagedObjectContext {
     } else {
       showDerived(change, object)
     }
-    // Other contexts may have added members, and edits may have lost in conflicts.
+    // Other contexts may have added members, and this context's edits may have lost in conflicts.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
     object.setHooks(.writing)
   }
 
-  /// Refreshes an object that was not itself saved but whose row the save changed.
+  /// Refreshes an object that was not saved itself but whose row was changed by the save.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }
@@ -95,11 +98,11 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Copies the values of its row to an object, where they differ.
+  /// Copies the values that differ from a row to its object.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
-      // A related object stays in memory.
+      // An unchanged reference is not set, so that the related object stays in memory.
       if let mine = try? object.storedValue(property), mine.isIdentical(to: value) { continue }
       try? object.setStoredValue(value, property)
     }
@@ -108,7 +111,7 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes the objects whose rows are gone, including those not deleted in this context.
+  /// Removes the objects whose rows no longer exist, even if they were not deleted in this context.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {
@@ -122,13 +125,13 @@ extension ManagedObjectContext {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     watched.remove(object)
-    // The attributes stay readable, for example in `didSave`.
+    // The attributes remain readable, for example in `didSave`.
     object.hooks = []
     object.releaseRelated()
     leave(object)
   }
 
-  /// Returns the changes of this context's objects in a save, with their new IDs.
+  /// Returns the changes that a save made to this context's objects, with their permanent IDs.
   func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
     var change = ContextChange(kind: .didSave)
     for (object, outcome) in request.outcomes {
@@ -152,7 +155,8 @@ extension ManagedObjectContext {
         change.updated.insert(id)
       }
     }
-    // `nil` if the generation no longer exists: nothing can be pinned to it.
+    // The token is `nil` if the generation no longer exists, because nothing can be pinned to it
+    // then.
     change.generation = token(of: generation)
     return change
   }

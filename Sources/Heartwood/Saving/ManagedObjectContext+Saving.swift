@@ -1,17 +1,19 @@
 extension ManagedObjectContext {
-  /// Saves all changes to the store, as one generation.
+  /// Saves all changes to the store in one transaction, which creates one generation.
   ///
-  /// The steps are, in this order: `willSave` of the objects (again if it changed objects) and
-  /// `validate`; the resolution of conflicts with ``mergePolicy``; writing everything in one
-  /// transaction; assigning permanent IDs to new objects; `didSave`. Without changes, nothing is
-  /// written. A context that is pinned to a generation advances to the one it created, or without
-  /// changes to the newest, unless ``generationAfterSave`` says otherwise.
+  /// A save calls `willSave` of the objects, again for objects that changed meanwhile, and
+  /// `validate`. It then resolves conflicts with ``mergePolicy``, writes everything in one
+  /// transaction, assigns permanent IDs to new objects and calls `didSave`. Without changes,
+  /// nothing is written.
   ///
-  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
-  ///   `constraintConflict`; errors of `willSave` or a custom policy; errors of writing the store.
-  ///   Objects and changes are unchanged then.
-  /// - Complexity: For each changed object, one row read and written, and an entry for each of its
-  ///   indexes; one sync.
+  /// A context that is pinned to a generation advances to the new generation, or to the newest one
+  /// if there are no changes, unless ``generationAfterSave`` specifies otherwise.
+  ///
+  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
+  ///   `constraintConflict`; errors thrown by `willSave` or a custom policy; errors of writing to
+  ///   the store. The objects and their changes are not affected by a failed save.
+  /// - Complexity: For each changed object, one row is read and written, and one entry is written
+  ///   for each of its indexes. The save syncs once.
   public func save() throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -52,11 +54,11 @@ extension ManagedObjectContext {
     let replacedObjects = renumberInserted(request)
     let saved = finish(request)
     advance(to: generation)
-    // They take the values of their rows, which are in the new generation.
+    // The replaced objects take the values of their rows from the new generation.
     Self.dismiss(replacedObjects)
     if hadChanges { forgetUndo() }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // A row that a new object became may have relations that other contexts added.
+    // An existing row that a new object was merged into may have relations added by other contexts.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -68,8 +70,9 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Makes the next save check that no other context has changed an object, even if it is unchanged
-  /// here.
+  /// Makes the next save check that no other context has changed an object.
+  ///
+  /// The object is checked even if it has no changes in this context.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -79,7 +82,7 @@ extension ManagedObjectContext {
     watched.insert(object)
   }
 
-  /// Returns the changes that a save wrote to the parent.
+  /// Returns the changes that a save wrote to the parent context.
   private func didSave(
     _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
   ) -> ContextChange {
@@ -93,7 +96,8 @@ extension ManagedObjectContext {
 
   // MARK: Before the commit
 
-  /// The maximum number of `willSave` rounds, as each may change further objects.
+  /// The maximum number of rounds of `willSave` calls, because each round may change further
+  /// objects.
   private static let roundLimit = 100
 
   private func callWillSave() throws {
@@ -107,14 +111,14 @@ extension ManagedObjectContext {
         object.state.insert(.willSaveCalled)
         called.append(object)
         try object.willSave()
-        // An object that changed itself gets another call.
+        // If an object changed itself, its `willSave` is called again.
         if object.changes?.count != before { object.state.remove(.willSaveCalled) }
       }
     }
     throw ObjectGraphError(
       .saveDidNotConverge,
-      "willSave still changes objects after \(Self.roundLimit) rounds. Set a property only if its "
-        + "value differs.")
+      "willSave still changed objects after \(Self.roundLimit) rounds. In willSave, set a property "
+        + "only if its value differs.")
   }
 
   private func validateAll() throws {
@@ -131,13 +135,14 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // For the root context, the merge policy decides first whether an object is deleted.
+    // In the root context, the merge policy first decides whether an object is deleted.
     if parent != nil { for object in deleted.all { failures += denials(of: object) } }
     return failures
   }
 
-  /// Returns the errors that prevent the deletion of an object: related objects that are not
-  /// deleted, too.
+  /// Returns the errors that prevent the deletion of an object.
+  ///
+  /// Such an error is caused by related objects that are not deleted, too.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }
     return entity.relationships.compactMap { property in

@@ -1,4 +1,4 @@
-/// Reverts rows to a generation, in one transaction.
+/// Reverts rows to an earlier generation, in one transaction.
 struct RevertRequest {
   private let model: StoreModel
   private let rows: RowWriter
@@ -7,10 +7,10 @@ struct RevertRequest {
   private let difference: RowDifference
   private let generation: QueryGenerationToken
 
-  /// Determines the rows to write.
+  /// Determines the rows that must be written.
   ///
-  /// - Throws: `unknownEntity` if rows differ for which the model has no class;
-  ///   `incompatibleSchema` if the store or the generation has another model.
+  /// - Throws: `unknownEntity` if a changed row belongs to a class that the model lacks;
+  ///   `incompatibleSchema` if the store or the generation has a different model.
   init(
     _ transaction: WriteTransaction, to snapshot: Snapshot, _ model: StoreModel,
     _ origin: HistoryWriter.Origin
@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects of classes that the model lacks have changed. Revert with the model that has "
-          + "them.")
+        "Objects of classes that the model lacks have changed since the generation. Revert with a "
+          + "model that has these classes.")
     }
     self.model = model
     self.difference = difference
@@ -32,7 +32,7 @@ struct RevertRequest {
     generation = QueryGenerationToken(generation: snapshot.token)
   }
 
-  /// Writes the rows; returns the resulting changes.
+  /// Writes the rows and returns the resulting changes.
   func run() throws -> ChangeSet {
     for number in difference.numbers {
       guard let storage = model.storage(of: number) else { continue }
@@ -55,7 +55,9 @@ struct RevertRequest {
     return result
   }
 
-  /// Adds the deletion of a row that did not exist; its related rows differ as well.
+  /// Adds the deletion of a row that did not exist in the generation.
+  ///
+  /// Delete rules do not apply, because the related rows are also reverted.
   private func delete(_ change: RowChange) {
     changes.delete(RowChanges.Deletion(change: change, followsRules: false))
   }

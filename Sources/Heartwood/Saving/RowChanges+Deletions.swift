@@ -1,19 +1,21 @@
-/// The consequences of deletions, from the delete rules and the contents of the store.
+/// Determines the consequences of deletions from the delete rules and the store's contents.
 extension RowChanges {
-  /// A row to delete, and the relations that its object released before its deletion.
+  /// A row to delete, and the relations that its object gave up before it was deleted.
   struct Deletion {
     let change: RowChange
-    /// The previous targets of references that were set, by slot; `nil` for none.
+    /// The previous targets of references that were set, by slot.
+    ///
+    /// The value is `nil` if a reference had no target.
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether a denial by objects in memory was already reported.
+    /// Whether a denial by objects in memory has already been reported.
     var isDenied = false
   }
 
-  /// An error that prevents the deletion of a row, unless the other rows are deleted, too.
+  /// An error that prevents the deletion of a row, unless the related rows are deleted, too.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
@@ -26,12 +28,12 @@ extension RowChanges {
     deletions.append(deletion)
   }
 
-  /// Adds the deletion of a row, if it still exists.
+  /// Adds the deletion of a row if the row still exists.
   func delete(_ number: ObjectNumber) throws {
     if let change = try change(of: number) { delete(Deletion(change: change)) }
   }
 
-  /// Performs the deletions with their consequences, and reports each `deniedDelete`.
+  /// Performs the deletions and their consequences, and reports each `deniedDelete`.
   func performDeletions() throws {
     var position = 0
     while position < deletions.count {
@@ -68,11 +70,13 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the object of a deleted row had already released a relation, or the other
-  /// object refers elsewhere after the save.
+  /// Returns whether a relation of a deleted row is ignored by the delete rules.
   ///
-  /// The relation remains if the change that took away the other object loses in a conflict: its
-  /// deletion, or the edit of its reference.
+  /// This is so if the row's object gave up the relation before it was deleted, or if the other
+  /// object refers to a different object after the save.
+  ///
+  /// The relation still counts if the change that removed it loses in a conflict. This change is
+  /// the deletion of the other object or the edit of its reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -88,7 +92,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// Returns the objects at the other end of a relationship in the store.
+  /// Returns the objects at the other end of a relationship, as stored.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]
@@ -98,7 +102,7 @@ extension RowChanges {
       in: model.memberKeyspace(property, of: storage.entity), of: number)
   }
 
-  /// Removes a deleted row from the other side of a relationship.
+  /// Removes a deleted row from the relationship at its other end.
   private func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {
@@ -121,12 +125,12 @@ extension RowChanges {
 }
 
 extension EntityDescription {
-  /// Returns the error for an object that related objects prevent from being deleted.
+  /// Returns the error for an object that cannot be deleted because it still has related objects.
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,
-      "A \(name) cannot be deleted while its \(property.name) exist. Delete them, or remove "
-        + "them from it.", property: property.name, objectID: id)
+      "A \(name) cannot be deleted while objects in its \(property.name) exist. Delete these "
+        + "objects, or remove them from the relationship.", property: property.name, objectID: id)
     denial.entityName = name
     return denial
   }

@@ -5,7 +5,7 @@ struct ListEdits {
     let slot: Int
   }
 
-  /// A member of a relationship's list, from one end of the relationship.
+  /// A member of a relationship's list, seen from one end of the relationship.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int
@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list, because its order may differ.
+  /// Adds a list whose order may have changed.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
     let key = Key(owner: owner, slot: slot)
     guard edits[key] == nil else { return }
@@ -41,12 +41,12 @@ struct ListEdits {
   }
 }
 
-/// Updates of to-many relationships, which keep both sides consistent and merge orders.
+/// Updates to-many relationships, keeps both sides consistent and merges the orders of lists.
 extension RowChanges {
-  /// Writes the members that join and leave on both sides of their relationships, and the orders of
-  /// ordered ones.
+  /// Writes the added and removed members on both sides of each relationship, and the order of
+  /// ordered relationships.
   ///
-  /// - Precondition: All references are resolved.
+  /// - Precondition: All references have been resolved.
   func writeMembers() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted {
@@ -63,9 +63,10 @@ extension RowChanges {
     for key in lists.keys { try writeList(key) }
   }
 
-  /// Returns the members that join, from both ends.
+  /// Returns the added members, as seen from both ends of each relationship.
   ///
-  /// The same member may leave the list as the object it was before it became another row.
+  /// A member may be removed under the number of a new object and added under that of the row into
+  /// which this object was merged. Such a member is not removed.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }
@@ -89,7 +90,7 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // The references of the members determine this relationship.
+    // This relationship is determined by the references of its members.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
@@ -105,7 +106,7 @@ extension RowChanges {
     }
   }
 
-  /// Adds a member to one side of a relationship, or removes it.
+  /// Adds a member to one side of a relationship, or removes it from there.
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {

@@ -1,9 +1,10 @@
-/// Updates of references: none may refer to a missing row, and both sides of a pair must agree.
+/// Updates references, so that none refers to a missing row and both ends of each pair agree.
 extension RowChanges {
-  /// Redirects references from new objects to the rows that they have become, and clears those to
-  /// missing rows.
+  /// Redirects references from new objects to the rows they were merged into, and clears references
+  /// to missing rows.
   ///
-  /// Then pairs objects one to one, and marks the objects whose members change.
+  /// Afterwards, it pairs the objects of one-to-one relationships and marks the objects whose
+  /// members change.
   func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -13,7 +14,7 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        // A deletion leaves references without an inverse unchanged.
+        // A deletion does not change references that have no inverse.
         let isSearched = hasDeletions && change.storage.entity.inverses[property.slot] != nil
         guard isSearched || isOther, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !missingRows.contains(row),
@@ -28,8 +29,10 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears references without an inverse to missing rows, in rows that are written anyway: the
-  /// deletion has left them unchanged.
+  /// Clears references that have no inverse and refer to missing rows, in rows that are written
+  /// anyway.
+  ///
+  /// The deletion of the target did not change these references.
   func clearDanglingReferences() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -45,14 +48,14 @@ extension RowChanges {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .mergeConflict,
-      "\(change.storage.entity.name).\(property.name) refers to an object that another context "
+      "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
         + "deleted. Set it to another object or nil, or set a mergePolicy.",
       objectID: id(change.reportedNumber))
   }
 
   // MARK: One to one
 
-  /// A request to pair one end of a one-to-one relationship.
+  /// A request to pair two objects, from one end of a one-to-one relationship.
   private struct Claim {
     let change: RowChange
     let slot: Int
@@ -99,7 +102,8 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs two objects, unless one of them is already paired or its edit lost in a conflict.
+  /// Pairs two objects, unless one of them has already been paired or the edit of its reference
+  /// lost in a conflict.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -111,7 +115,8 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An edit takes a partner away from another object; an end that was not edited does not.
+      // An edited end takes over a partner that another object has; an end that was not edited does
+      // not.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)
@@ -126,21 +131,23 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets an end to its value in the store; an object that was paired with itself is unpaired.
+  /// Resets an end to its stored value.
+  ///
+  /// An object that was paired with itself is unpaired.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears an end whose partner in the store is now paired with another object.
+  /// Clears an end if its partner is now paired with another object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }
     claim.change.redirect(claim.slot, to: nil)
   }
 
-  /// Clears the partner of an object, if it is the given one.
+  /// Clears the reference of an object if it refers to the given partner.
   private func separate(_ number: ObjectNumber, _ slot: Int, from other: ObjectNumber) throws {
     guard let change = try change(of: number), change.target(slot) == other else { return }
     change.redirect(slot, to: nil)

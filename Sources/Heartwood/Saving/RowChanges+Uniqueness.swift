@@ -1,18 +1,18 @@
-/// Unique constraints: the merging of new objects into existing rows, and the detection of
-/// conflicts.
+/// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
 extension RowChanges {
-  /// The values of a unique constraint, as an index key.
+  /// The values of a unique constraint, in the form of an index key.
   private struct UniqueKey: Hashable {
-    /// The positions of the entity that declares the constraint, and of the constraint in it.
+    /// The positions of the entity that declares the constraint and of the constraint in that
+    /// entity.
     let entity: Int
     let index: Int
     let key: Key
   }
 
-  /// The changes by the unique values that they claim.
+  /// The changes, by the unique values that their rows claim.
   private typealias Owners = [UniqueKey: RowChange]
 
-  /// The row with certain unique values.
+  /// The row that has certain unique values.
   private enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -20,7 +20,7 @@ extension RowChanges {
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
-  /// - Complexity: One read per unique constraint for each row of an entity that has any.
+  /// - Complexity: One read per unique constraint for each changed row.
   func resolveUniqueConstraints() throws {
     guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniqueConstraints }) else { return }
     var owners: Owners = [:]
@@ -51,7 +51,9 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have a unique value after the transaction, as far as is known.
+  /// Returns the row that will have a unique value after the transaction, as far as known.
+  ///
+  /// Returns `nil` if no row other than that of `change` has the value.
   private func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
@@ -62,19 +64,18 @@ extension RowChanges {
       stored != change.number
     else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // The row may lose the value in this transaction.
+    // The row may give the value to another row in this transaction.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
     return .change(other)
   }
 
-  /// Claims the unique values of a row.
+  /// Claims the unique values of a row, and reports a conflict if another row has one of them.
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // No other row has a value that the row already had, unless another one claimed it in this
-      // save.
+      // If the row had the value before, no other row has it, unless a row claimed it in this save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -88,7 +89,7 @@ extension RowChanges {
     }
   }
 
-  /// Merges a new object into the row with the same unique values, if there is one.
+  /// Merges a new object into the row that has the same unique values, if there is one.
   private func mergeIntoExisting(_ change: RowChange, _ owners: inout Owners) throws {
     var existing: RowChange?
     let keys = uniqueKeys(change.storage, change.after)
@@ -121,12 +122,12 @@ extension RowChanges {
     }
   }
 
-  /// Copies the winning values of a new object into the row that it becomes.
+  /// Copies the winning values of a new object into the row that the object is merged into.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var lost = SlotSet()
-    // Derived attributes keep the values of the row.
+    // Derived attributes are not copied, but recomputed below.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
     where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {
@@ -138,7 +139,7 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // The value overrides one that an earlier object has set.
+        // The value overrides a value set by an earlier object that was merged into the row.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

@@ -1,25 +1,27 @@
-/// The changes of rows in one transaction: the only path by which a context, a batch request or a
-/// revert writes rows.
+/// The changes of rows in one transaction.
 ///
-/// The caller specifies the new values of each row, and the members that join and leave. This class
+/// Contexts, batch requests and reverts write rows only through this class.
+///
+/// The caller specifies the new values of each row, and the members to add and remove. This class
 /// determines the consequences: merging new objects into existing rows, the effects of deletions,
 /// references to clear, the consistency of both sides of a relationship, derived attributes, and
-/// the history. Everything that depends on other rows uses the current contents of the store.
+/// the history. Everything that depends on other rows is based on the current contents of the
+/// store.
 ///
-/// Variables that are used for every row skip exclusivity checks: they hold only values, and one
-/// thread uses them.
+/// Variables that are used for every row skip exclusivity checks, because they hold only values and
+/// are used by a single thread.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
   let policy: MergePolicy.Kind
   @exclusivity(unchecked) var derived: DerivedRows
-  /// The changes in the order of the requests, followed by their consequences.
+  /// The changes in the order in which they were requested, followed by their consequences.
   @exclusivity(unchecked) private(set) var list: [RowChange] = []
-  /// The changes by row number, up to `tableCount`.
+  /// The first `tableCount` changes, by row number.
   @exclusivity(unchecked) private var table = NumberTable<RowChange>()
-  /// The number of changes that the table covers.
+  /// The number of changes that are in the table.
   @exclusivity(unchecked) private var tableCount = 0
-  /// The rows that new objects have become, by the numbers they would have had.
+  /// The rows into which new objects were merged, by the numbers that the objects would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
   /// The slots of edits that lost in a conflict, by object.
   @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
@@ -27,18 +29,21 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// Whether rows exist, by number, as far as was looked up.
+  /// Whether rows exist, by number, for the rows that have been looked up.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
-  /// The deleted rows that the caller already knows of.
+  /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict: a cascade does not delete them either.
+  /// The rows whose requested deletion lost in a conflict.
+  ///
+  /// A cascade does not delete them either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether only attributes change and no relationships, as in batch requests.
   let areAttributesOnly: Bool
-  /// Whether derived times of saves keep their values.
+  /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
-  /// The number of leading changes whose own derived attributes are already computed.
+  /// The number of leading changes for which the attributes derived from the row itself have
+  /// already been computed.
   private var requestedCount = 0
 
   init(
@@ -55,12 +60,14 @@ final class RowChanges {
 
   // MARK: Requests
 
-  /// Adds a change; a row has at most one.
+  /// Adds a change.
+  ///
+  /// A row can have only one change.
   func add(_ change: RowChange) {
     list.append(change)
   }
 
-  /// Adds the latest changes to the table.
+  /// Adds the changes that are not yet in the table to it.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]
@@ -68,7 +75,7 @@ final class RowChanges {
     }
   }
 
-  /// Records that an object's edits of these references lost in a conflict.
+  /// Records that an object's edits of the references in some slots lost in a conflict.
   func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
     lostEdits[number, default: SlotSet()].formUnion(slots)
   }
@@ -88,8 +95,9 @@ final class RowChanges {
 
   // MARK: Rows
 
-  /// Returns the change of a row, which is created if necessary; `nil` if the row is missing or
-  /// deleted.
+  /// Returns the change of a row, creating it if necessary.
+  ///
+  /// Returns `nil` if the row is missing or deleted.
   func change(of number: ObjectNumber) throws -> RowChange? {
     if let known = known(number) { return known.isDeleted ? nil : known }
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
@@ -101,20 +109,20 @@ final class RowChanges {
     return change
   }
 
-  /// Returns the change of a row, if there is one.
+  /// Returns the change of a row, or `nil` if there is none.
   func known(_ number: ObjectNumber) -> RowChange? {
     completeTable()
     return table[number]
   }
 
-  /// Returns the number of the row that an object is or becomes.
+  /// Returns the number of the row that an object has or is merged into.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }
     return result
   }
 
-  /// Replaces a new object with another row.
+  /// Records that a new object was merged into another row.
   func replace(_ change: RowChange, by other: RowChange) {
     completeTable()
     replaced[change.number] = other.number
@@ -124,7 +132,7 @@ final class RowChanges {
     }
   }
 
-  /// Removes the new objects that have become other rows.
+  /// Removes the changes of new objects that were merged into other rows.
   func removeReplaced() {
     completeTable()
     list.removeAll { replaced[$0.number] != nil }
@@ -142,7 +150,7 @@ final class RowChanges {
 
   // MARK: Writing
 
-  /// Determines the consequences of the changes, and writes everything.
+  /// Determines the consequences of the changes and writes all rows.
   ///
   /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`;
   ///   `validation` if a value cannot be stored.
@@ -169,7 +177,8 @@ final class RowChanges {
     try put()
   }
 
-  /// Finishes a transaction of several writes: computes the attributes derived from written rows.
+  /// Finishes a transaction of several writes by computing the attributes that are derived from
+  /// written rows.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }
@@ -177,7 +186,7 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Discards the written changes, so that others of the same transaction can follow.
+  /// Discards the written changes, so that further changes can be written in the same transaction.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
@@ -196,7 +205,8 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old entries are removed first, so that one row can take a unique value from another.
+  /// All old index entries are removed first, so that a row can have a unique value that another
+  /// row gives up.
   private func put() throws {
     let written = list.filter { !$0.isDeleted && $0.isEffective }
     for change in written {

@@ -1,7 +1,8 @@
-/// Conflict resolution with a custom policy.
+/// Resolves conflicts with a custom policy.
 extension SaveRequest {
-  /// Lets a custom policy resolve the conflict of an object that was changed here; returns `false`
-  /// if its row is to be deleted.
+  /// Lets a custom policy resolve the conflict of an object that was changed in this context.
+  ///
+  /// Returns `false` if the object's row is to be deleted.
   func resolve(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]?, _ after: inout [StoredValue], _ edited: inout SlotSet
@@ -15,8 +16,8 @@ extension SaveRequest {
     return !conflict.isDeleted
   }
 
-  /// Lets a custom policy decide whether to keep an object that was deleted here and changed by
-  /// others.
+  /// Lets a custom policy decide whether to keep an object that was deleted in this context and
+  /// changed by others.
   func keeps(
     _ object: ManagedObject, base: [StoredValue], theirs: [StoredValue]
   ) throws -> Bool {
@@ -48,7 +49,7 @@ extension SaveRequest {
       theirReferences: theirs.map(references), isDeletedHere: mine == nil)
   }
 
-  /// Applies the result of a policy.
+  /// Applies the values and references that a policy has set.
   private func apply(
     _ conflict: MergeConflict, _ object: ManagedObject, _ after: inout [StoredValue],
     _ edited: inout SlotSet
@@ -74,7 +75,7 @@ extension SaveRequest {
     }
   }
 
-  /// Returns a value set by a policy, in the stored representation of the attribute.
+  /// Returns a value that a policy has set, in the stored representation of the attribute.
   ///
   /// - Throws: `validation` if the value is not valid for the attribute.
   private func checked(
@@ -89,16 +90,16 @@ extension SaveRequest {
     }
   }
 
-  /// Requires that a reference may lead to the object set by a policy.
+  /// Checks that a relationship may refer to the object that a policy has set.
   ///
-  /// - Throws: `validation` if the object is of another class or another store.
+  /// - Throws: `validation` if the object belongs to an unsuitable class or to another store.
   private func requireTarget(
     _ id: ManagedObjectID, _ property: PropertyDescription, _ object: ManagedObject
   ) throws {
     let destination = property.storage.destination.flatMap { model.schema.entity(of: $0) }
     guard context.isOwn(id), let target = model.storage(of: number(of: id.number))?.entity,
       let destination, target.isKind(of: destination)
-    else { throw refusal(property, object, "a relationship that cannot lead to \(id)") }
+    else { throw refusal(property, object, "a relationship that cannot refer to \(id)") }
   }
 
   private func refusal(
@@ -106,7 +107,7 @@ extension SaveRequest {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "The merge policy has set \(entity(object).name).\(property.name), \(reason).",
+      "The merge policy set \(entity(object).name).\(property.name), \(reason).",
       objectID: id(object))
   }
 }

@@ -1,6 +1,6 @@
-/// Detection of values that cannot be stored.
+/// Detects values that cannot be stored.
 extension SaveRequest {
-  /// Requires that all rows can be stored and read back.
+  /// Checks that all rows can be stored and read back.
   ///
   /// - Throws: `validation`, with all failures.
   func requireStorable(_ rows: [RowChange]) throws {
@@ -14,8 +14,10 @@ extension SaveRequest {
     try failures.throwAll(.validation, "cannot be stored")
   }
 
-  /// Returns the value of an attribute; `null` if its type fails to encode it, which fails the
-  /// save.
+  /// Returns the value of an attribute.
+  ///
+  /// If the attribute's type cannot encode the value, it returns `null` and records the error,
+  /// which makes the save fail.
   mutating func storedValue(
     _ property: PropertyDescription, of object: ManagedObject
   ) -> StoredValue {

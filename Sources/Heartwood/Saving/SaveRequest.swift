@@ -1,18 +1,18 @@
-/// The changes of a context during a save, in one transaction.
+/// The changes that a context saves in one transaction.
 ///
-/// It decides the new values of each object, from the changes of others since it was read and from
-/// the merge policy; ``RowChanges`` determines the consequences. The effects on objects are applied
-/// only after the commit has succeeded, so that a failed save changes nothing.
+/// The request determines the new values of each object from the merge policy and from the changes
+/// that others have made since the object was read. ``RowChanges`` determines the consequences.
+/// Objects are updated only after the commit has succeeded, so that a failed save changes nothing.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
-    /// It equals its row.
+    /// The object equals its row.
     case saved
-    /// It had no edits, and its row was not written.
+    /// The object had no edits, and its row was not written.
     case unchanged
-    /// It lost in a conflict, and is read again.
+    /// The object lost in a conflict and must be read again.
     case dropped
-    /// Its row is deleted.
+    /// The object's row is deleted.
     case deleted
   }
 
@@ -25,11 +25,11 @@ struct SaveRequest {
   /// The numbers assigned to inserted objects.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
-  /// The values that cannot be encoded.
+  /// The errors of values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the last values lack a reference to an object that has no row.
+  /// Whether the values returned last lack a reference because its target has no row.
   private var hasLostReference = false
-  /// Whether others have changed any of the saved objects.
+  /// Whether others have changed any of the saved objects since they were read.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
@@ -41,7 +41,7 @@ struct SaveRequest {
     changes = RowChanges(rows, context.model, policy.kind)
   }
 
-  /// Writes all changes.
+  /// Writes all changes of the context.
   ///
   /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`.
   mutating func run() throws {
@@ -71,7 +71,8 @@ struct SaveRequest {
   /// Returns the number of an object's row after the commit.
   func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
 
-  /// Returns the number of an object's row after the commit, from a current or earlier number.
+  /// Returns the number of an object's row after the commit, given the object's current or an
+  /// earlier number.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
     return changes.resolved(numbers[present] ?? present)
@@ -93,7 +94,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // An object with a permanent number may also have been removed before it was saved.
+        // The target may also be an object that got a permanent number and was removed before it
+        // was saved.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null
@@ -121,7 +123,7 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // Without a base, only the members added at the end are known to be this context's.
+        // Without a base, only the members added at the end are known to come from this context.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -133,7 +135,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns the references among some slots.
+  /// Returns those of the slots that are references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -142,7 +144,9 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Handles an object without edits that others have changed; returns `false` if they have not.
+  /// Handles a conflict of an object that has no edits but was changed by others.
+  ///
+  /// Returns `false` if others have not changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {
     let row = try rows.row(object.number, model.storage(of: entity(object)))
     guard row?.version != object.version else { return false }
@@ -157,8 +161,8 @@ struct SaveRequest {
     changes.report(
       ObjectGraphError(
         .mergeConflict,
-        "Another context has \(change) a \(entity(object).name) since it was read here. \(remedy), "
-          + "or set a mergePolicy.", objectID: id(object)))
+        "Another context has \(change) a \(entity(object).name) since this context read it. "
+          + "\(remedy), or set a mergePolicy.", objectID: id(object)))
   }
 
   private mutating func insert(_ object: ManagedObject) {
@@ -183,11 +187,12 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.recordMissing(object.number)
-      // Other objects of this context may still refer to an object that others have also deleted.
+      // Other objects of this context may still refer to the object, which others have also
+      // deleted.
       isContested = true
       return outcomes.append((object, .deleted))
     }
-    // The row exists again, and the program did not delete this object.
+    // The row exists again, and the program itself did not delete the object.
     if object.isInaccessible { return keepRow(of: object) }
     if row.version != object.version, object.version != 0 {
       isContested = true
@@ -221,7 +226,7 @@ struct SaveRequest {
     outcomes.append((object, .dropped))
   }
 
-  /// Returns the values with which an object was read.
+  /// Returns the values that an object had when it was read.
   private mutating func originals(of object: ManagedObject) -> [StoredValue] {
     var values = values(of: object)
     for (slot, value) in object.changes?.originals ?? [:] { values[slot] = value }
@@ -266,7 +271,7 @@ struct SaveRequest {
     outcomes.append((object, .saved))
   }
 
-  /// Deletes the row of an object, as a custom policy decided.
+  /// Deletes the row of an object, because a custom policy decided so.
   private mutating func performDeletion(
     _ object: ManagedObject, _ storage: EntityStorage, _ row: [StoredValue]?
   ) throws {
