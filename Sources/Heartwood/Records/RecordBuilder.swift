@@ -14,7 +14,8 @@ struct RecordBuilder {
 
   /// Appends the value of the next field.
   ///
-  /// - Precondition: There is a next field, and the value has its storage type.
+  /// - Precondition: There is a next field, and the type of the value matches the field's storage
+  ///   type.
   mutating func append(_ value: StoredValue) {
     let field = layout.fields[nextField]
     if value.isNull {
@@ -42,7 +43,7 @@ struct RecordBuilder {
     case .uuid(let high, let low):
       bytes.put(high, at: field.offset)
       return bytes.put(low, at: field.offset + 8)
-    case .null, .string, .bytes: preconditionFailure("a value of the wrong type for its field")
+    case .null, .string, .bytes: preconditionFailure("The value's type does not match its field.")
     }
     switch field.storageType.byteCount {
     case 1: bytes.put(UInt8(truncatingIfNeeded: bits), at: field.offset)
@@ -56,7 +57,7 @@ struct RecordBuilder {
     switch value {
     case .string(let text): variable.append(contentsOf: text.utf8)
     case .bytes(let content): variable.append(contentsOf: content)
-    default: preconditionFailure("a value of the wrong type for its field")
+    default: preconditionFailure("The value's type does not match its field.")
     }
   }
 
@@ -64,7 +65,7 @@ struct RecordBuilder {
   ///
   /// - Precondition: Every field has a value.
   consuming func finish() -> [UInt8] {
-    precondition(nextField == layout.fields.count, "a field of the record has no value")
+    precondition(nextField == layout.fields.count, "A field of the record has no value.")
     bytes.append(contentsOf: variable)
     return bytes
   }

@@ -10,20 +10,20 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version is the base of the transaction that wrote the record: its first frame. A transaction
-/// that only recomputes derived attributes because other rows changed leaves the version as it was.
-/// A bit is set for each field without a value; a field of fixed length then stays in place, filled
-/// with zeros. The end of a variable field is relative to the start of the first of them. All
-/// numbers are little-endian.
+/// The version is the base of the transaction that wrote the record, that is, its first frame. A
+/// transaction that only recomputes derived attributes because other rows changed does not change
+/// the version. A null bit is set for each field that has no value. A fixed-length field without a
+/// value still occupies its bytes, which are zero. The ends of variable fields are relative to the
+/// start of the first variable field. All numbers are little-endian.
 final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {
-    /// The number of the property, the same in every layout of its entity.
+    /// The number of the property, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// The offset of a fixed field, or of the end of a variable one.
+    /// The offset of a fixed-length field, or of the end of a variable field.
     let offset: Int
-    /// The number of variable fields before this one; `nil` for a fixed field.
+    /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
     let variableIndex: Int?
   }
 
@@ -33,10 +33,10 @@ final class RecordLayout: Sendable {
 
   let number: UInt16
   let fields: [Field]
-  /// The offset of the variable fields, which is the minimum length of a record.
+  /// The offset of the variable fields, which is also the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
-  /// A record of version 0 whose fixed fields are zero and whose variable fields are empty.
+  /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.
   let empty: [UInt8]
 
   init(number: UInt16, _ columns: [(property: UInt16, storageType: StorageType)]) {

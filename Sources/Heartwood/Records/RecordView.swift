@@ -1,20 +1,23 @@
-/// A view of the bytes of a record that reads single fields without decoding the others.
+/// A view of a record's bytes that reads single fields without decoding the others.
 ///
-/// It is valid only as long as the bytes it points to, and the layouts. The bytes come from a file:
-/// a record that does not match its layout throws `corrupt`, here or when a field is read, and no
-/// read leaves the bytes.
+/// A view is valid only as long as the bytes and the layouts that it refers to. Because the bytes
+/// come from a file, the initializer and the methods that read fields throw `corrupt` if the record
+/// does not match its layout. No read accesses memory outside the bytes.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
   /// The number of the layout.
   let layoutNumber: Int
 
+  /// Creates a view of a record.
+  ///
   /// - Parameter layouts: The layouts of the entity, by number.
+  /// - Throws: `corrupt` if the layout is unknown or the record is too short for it.
   init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
-      throw StorageError(.corrupt, "A record has the unknown layout \(number).")
+      throw StorageError(.corrupt, "A record has an unknown layout, number \(number).")
     }
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes
@@ -23,10 +26,10 @@ struct RecordView {
   }
 
   private static var short: StorageError {
-    StorageError(.corrupt, "A record is shorter than its layout.")
+    StorageError(.corrupt, "A record is shorter than its layout requires.")
   }
 
-  /// Loads a number from an offset that was checked to be in bounds.
+  /// Loads an integer from an offset that is known to be in bounds.
   private static func load<Value: FixedWidthInteger & BitwiseCopyable>(
     _ bytes: UnsafeRawBufferPointer, _ offset: Int, _ type: Value.Type
   ) -> Value {
@@ -39,7 +42,7 @@ struct RecordView {
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
-  /// Returns eight bytes of the fixed part, at an offset that a layout specifies.
+  /// Returns eight bytes of the fixed part, starting at an offset that a layout specifies.
   func word(at offset: Int) -> UInt64 { Self.load(bytes, offset, UInt64.self) }
 
   /// Returns whether a field has no value.
@@ -48,7 +51,8 @@ struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bits of a field with a fixed length of up to eight bytes, least significant first.
+  /// Returns the bits of a fixed-length field of up to eight bytes, starting with the least
+  /// significant bit.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {
@@ -78,13 +82,14 @@ struct RecordView {
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
     guard let text = String(validating: content, as: UTF8.self) else {
-      throw StorageError(.corrupt, "A record holds text that is not UTF-8.")
+      throw StorageError(.corrupt, "A string field of a record is not valid UTF-8.")
     }
     return text
   }
 
-  /// Returns whether a field equals a string, as Swift compares strings; `bytes` is the UTF-8 of
-  /// the string.
+  /// Returns whether a field equals a string, according to Swift's comparison of strings.
+  ///
+  /// - Parameter bytes: The UTF-8 bytes of the string.
   func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
     guard !isNull(field) else { return false }
     let content = try content(field)
@@ -99,7 +104,7 @@ struct RecordView {
     try value(field, layout.fields[field])
   }
 
-  /// Returns the value of a field whose position in the layout is known.
+  /// Returns the value of a field that the caller has already looked up in the layout.
   func value(
     _ field: Int, _ fieldLayout: RecordLayout.Field
   ) throws(StorageError) -> StoredValue {

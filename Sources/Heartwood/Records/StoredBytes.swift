@@ -1,31 +1,31 @@
-/// Decoding of keys and values of the store in place, without a copy.
+/// Decodes keys and values of the store in place, without copying them.
 extension RawSpan {
   /// Calls `body` with a view of the record in these bytes.
   ///
-  /// - Throws: `corrupt` if they are not a record of one of the layouts.
+  /// - Throws: `corrupt` if the bytes are not a record with one of the layouts.
   func withRecord<Result>(
     _ layouts: [RecordLayout], _ body: (RecordView) throws -> Result
   ) throws -> Result {
     try withUnsafeBytes { try body(RecordView($0, layouts)) }
   }
 
-  /// Returns the eight bytes as an integer, least significant byte first.
+  /// Returns the eight bytes as an integer, which is stored least significant byte first.
   ///
   /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
-      throw StorageError(.corrupt, "Found \(byteCount) bytes instead of a number of 8 bytes.")
+      throw StorageError(.corrupt, "Found \(byteCount) bytes where a number has 8 bytes.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
-  /// Returns the last component of these bytes as a key, which is an integer.
+  /// Returns the last component of these bytes, which are a key that ends with an integer.
   ///
   /// - Throws: `corrupt` if there are fewer than eight bytes.
   func lastKeyComponent() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(
-        .corrupt, "Found a key of \(byteCount) bytes, too short to hold a number.")
+        .corrupt, "Found a key of \(byteCount) bytes, which is too short to contain a number.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {

@@ -1,16 +1,17 @@
-/// A type that an attribute of a model can have.
+/// A type that attributes of a model can have.
 ///
-/// The integer types of all widths, `Double`, `Float`, `Bool`, `String`, `Date`, `Data`, `UUID`,
-/// `URL`, `Decimal`, and optionals, arrays and sets of them conform. An enumeration with such a raw
-/// value and a `Codable` type conform by declaration alone, without further code:
+/// Conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
+/// `Date`, `Data`, `UUID`, `URL` and `Decimal`, and optionals, arrays and sets of these types. An
+/// enumeration whose raw value has one of these types, and a `Codable` type, need only declare the
+/// conformance:
 ///
 /// ```swift
 /// enum Severity: Int, AttributeValue { case low, high }
 /// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
 /// ```
 ///
-/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed or compared in
-/// predicates.
+/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed, and predicates cannot
+/// compare its values.
 public protocol AttributeValue {
   /// The storage type of the values.
   static var storageType: StorageType { get }
@@ -20,12 +21,14 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// Creates a value from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if the stored value is of another kind; any other error if
-  ///   another version of the type may have written it. The object then shows `nil` or the declared
-  ///   value, and its row stays unchanged.
+  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error means
+  ///   that another version of the type may have written the value; the attribute then reads as
+  ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
-  /// A cheap stand-in left in the object while a value is mutated in place, which avoids a copy of
-  /// the value; `nil` for values whose copies cost nothing.
+  /// A placeholder that the object holds while the value is mutated in place, so that the value is
+  /// not copied.
+  ///
+  /// It is `nil` for types whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 
@@ -33,24 +36,25 @@ extension AttributeValue {
   /// Whether the value can be missing; `false` by default.
   public static var isOptional: Bool { false }
 
-  /// The stand-in left in the object during an in-place mutation; none by default.
+  /// The placeholder that the object holds during an in-place mutation; `nil` by default.
   @inlinable
   public static var placeholderWhileChanging: Self? { nil }
 
-  /// Returns the error for a stored value that is not of this type.
+  /// Returns the error for a stored value that does not have this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
-    StorageError(.corrupt, "A record holds \(value) instead of a value of type \(Self.self).")
+    StorageError(.corrupt, "A record contains \(value) instead of a value of type \(Self.self).")
   }
 
-  /// Returns the error for a value that this version of the type does not have.
+  /// Returns the error for a stored value that does not exist in this version of the type.
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,
       "\(value.text ?? "nil") is not a value of \(Self.self) in this version of the program.")
   }
 
-  /// Creates a value from its stored representation; `nil` if this version of the type has no such
-  /// value.
+  /// Creates a value from its stored representation.
+  ///
+  /// Returns `nil` if this version of the type has no such value.
   init?(known value: StoredValue) throws {
     do {
       try self.init(storedValue: value)
@@ -124,12 +128,15 @@ extension Float: AttributeValue {
 }
 
 extension AttributeValue where Self: FixedWidthInteger & Codable {
-  /// The integer.
+  /// The stored representation of the integer.
   public var storedValue: StoredValue {
     Int64(exactly: self).map { .integer($0) } ?? .largeInteger(UInt64(truncatingIfNeeded: self))
   }
 
-  /// Creates the integer, if it fits this type.
+  /// Creates an integer from its stored representation.
+  ///
+  /// - Throws: `StorageError.corrupt` if the stored value is not an integer or does not fit this
+  ///   type.
   public init(storedValue: StoredValue) throws {
     let value: Self? =
       switch storedValue {

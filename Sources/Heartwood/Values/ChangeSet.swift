@@ -1,29 +1,32 @@
 import Foundation
 
-/// The inserted, updated and deleted objects between two generations, or in one commit.
+/// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
-/// It names objects and properties but has no values; read those from the generations. IDs are in
-/// the order in which the objects were created.
+/// A change set names objects and properties but contains no values, which can be read from the
+/// generations. IDs are listed in the order in which the objects were created.
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {
     /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// The objects that were written, with the names of the properties that differ; the set is
-    /// empty if an object was written again with the same values.
+    /// The objects that were written, with the names of the properties that differ.
+    ///
+    /// The set of names is empty if an object was written again with the same values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
     /// The objects that exist only in the earlier generation.
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
-  /// The changes by entity name; entities without changes are absent.
+  /// The changes, by entity name.
+  ///
+  /// Entities without changes are absent.
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The later generation of the comparison.
   public internal(set) var generation: QueryGenerationToken
   /// The stores that the changes belong to.
   var stores: Set<UUID>
 
-  /// Merges the changes of another store, which has other entities.
+  /// Merges the changes of another store, whose entities are different from those of this store.
   mutating func merge(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)

@@ -65,7 +65,8 @@ extension URL: AttributeValue {
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue else { throw Self.mismatch(storedValue) }
-    // `URL(string:)` returns `nil` for an empty string; an empty URL comes from its components.
+    // `URL(string:)` returns `nil` for an empty string, but `URLComponents` can create an empty
+    // URL.
     guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else {
       throw Self.unknown(storedValue)
     }
@@ -118,7 +119,7 @@ extension AttributeValue where Self: Codable {
   }
 }
 
-/// Stores an enumeration that is also `Codable` by its raw value.
+/// Stores an enumeration by its raw value even if it is also `Codable`.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { RawValue.storageType }
@@ -147,7 +148,8 @@ extension Array: AttributeValue where Element: AttributeValue & Codable {
 extension Set: AttributeValue where Element: AttributeValue & Codable {
   /// The storage type of the values.
   public static var storageType: StorageType { .json }
-  /// The JSON of the elements, sorted by its bytes, so that equal sets have equal bytes.
+  /// The JSON of the set, whose elements are sorted by their JSON so that equal sets have equal
+  /// bytes.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {

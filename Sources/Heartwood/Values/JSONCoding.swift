@@ -1,10 +1,11 @@
 import Foundation
 
-/// The JSON encoding of `Codable` types, in which equal values have equal bytes.
+/// Encodes `Codable` types as JSON, such that equal values have equal bytes.
 enum JSONCoding {
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    // Equal values must have equal bytes; otherwise an unchanged value would count as changed.
+    // Equal values must have equal bytes, because otherwise an unchanged value would be treated as
+    // changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
@@ -23,14 +24,15 @@ enum JSONCoding {
     } catch {
       throw StorageError(
         .incompatibleFormat,
-        "The stored JSON does not decode as this program's version of \(type): \(error).")
+        "The stored JSON cannot be decoded as \(type) in this version of the program: \(error).")
     }
   }
 }
 
-/// A value that is encoded with the sets and dictionaries in it sorted.
+/// A wrapper that encodes a value with the sets and dictionaries in it sorted.
 ///
-/// A set, and a dictionary that is encoded as an array, come in another order in each instance.
+/// Two equal sets may list their elements in different orders, and so may two equal dictionaries
+/// that are encoded as arrays.
 struct OrderedValue<Value: Encodable>: Encodable {
   let value: Value
 
@@ -40,8 +42,9 @@ struct OrderedValue<Value: Encodable>: Encodable {
     switch value {
     case let unordered as any UnorderedEncodable:
       try unordered.encodeSorted(to: encoder)
-    // JSONEncoder has its own form for the first four, which it does not recognise in a wrapper.
-    // The others are primitive: they would encode themselves through a container, and so come here.
+    // JSONEncoder encodes the first four types specially, but does not recognise them in a wrapper.
+    // The other types are primitive. They would encode themselves through a container and thereby
+    // reach this function again.
     case is Date, is Data, is URL, is Decimal, is String, is Bool, is any BinaryInteger,
       is any BinaryFloatingPoint:
       var container = encoder.singleValueContainer()
@@ -52,7 +55,7 @@ struct OrderedValue<Value: Encodable>: Encodable {
   }
 }
 
-/// A collection whose elements have no order.
+/// A collection whose elements have no defined order.
 private protocol UnorderedEncodable {
   func encodeSorted(to encoder: any Encoder) throws
 }
@@ -66,8 +69,10 @@ extension Set: UnorderedEncodable where Element: Encodable {
 }
 
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
-  /// Encodes an array of keys and values, sorted by the JSON of the keys, if `Dictionary` does not
-  /// encode an object, whose keys are sorted anyway.
+  /// Encodes an array of keys and values, sorted by the JSON of the keys.
+  ///
+  /// A dictionary that `Dictionary` encodes as an object is encoded as such, because the keys of
+  /// objects are always sorted.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

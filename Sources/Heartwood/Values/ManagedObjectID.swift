@@ -1,15 +1,16 @@
 public import Foundation
 
-/// The identifier of an object across contexts, threads and processes.
+/// The identifier of an object, which is valid across contexts, threads and processes.
 ///
-/// It does not keep the object or anything else alive. An object that was never saved has a
-/// temporary ID, which the first save replaces. The temporary ID is valid in the object's context,
-/// and in those parents and children of the context that have the object, before and after the
-/// save. It is not valid anywhere else.
+/// An ID does not retain the object or anything else. An object that has never been saved has a
+/// temporary ID, which the first save replaces. Before and after that save, the temporary ID is
+/// valid in the object's context and in those of its parents and children that contain the object.
+/// It is not valid anywhere else.
 ///
-/// The URI is `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the store.
+/// The URI has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the
+/// store.
 public struct ManagedObjectID: Hashable, Sendable {
-  /// The data that all IDs of one store share.
+  /// The data that all IDs of a store share.
   final class Space: Sendable {
     let store: UUID
     let entityNames: [Int: String]
@@ -23,10 +24,10 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID was taken from a new object before its first save.
+  /// Whether the ID belongs to a new object and was obtained before its first save.
   public var isTemporary: Bool { number.isTemporary }
 
-  /// The name of the entity; `nil` if this process has not read the store's model.
+  /// The name of the entity, or `nil` if this process has not read the store's model.
   public var entityName: String? { space.entityNames[number.entity] }
 
   /// The ID as a URI.
@@ -36,11 +37,13 @@ public struct ManagedObjectID: Hashable, Sendable {
     components.host = space.store.uuidString
     let kind = isTemporary ? "t" : "p"
     components.path = "/\(entityName ?? "")/\(kind)\(number.bits & Int64.max)"
-    guard let url = components.url else { preconditionFailure("a URI of these components") }
+    guard let url = components.url else { preconditionFailure("The ID has no valid URI.") }
     return url
   }
 
-  /// Creates an ID from its URI; `nil` if the URI is not that of an object.
+  /// Creates an ID from its URI.
+  ///
+  /// Returns `nil` if the URI does not identify an object.
   public init?(uriRepresentation url: URL) {
     guard url.scheme == "x-heartwood", let store = url.host().flatMap(UUID.init(uuidString:)),
       url.pathComponents.count == 3, let kind = url.pathComponents[2].first,
@@ -61,18 +64,18 @@ public struct ManagedObjectID: Hashable, Sendable {
       && (first.space === second.space || first.space.store == second.space.store)
   }
 
-  /// Hashes the object number.
+  /// Hashes the object's number.
   public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 extension ManagedObjectID: Codable {
-  /// Writes the ID as its URI.
+  /// Encodes the ID as its URI.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(uriRepresentation)
   }
 
-  /// Reads the ID from its URI.
+  /// Decodes the ID from its URI.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = ManagedObjectID(uriRepresentation: try container.decode(URL.self)) else {
@@ -84,6 +87,6 @@ extension ManagedObjectID: Codable {
 }
 
 extension ManagedObjectID: CustomStringConvertible {
-  /// The URI.
+  /// The ID as a URI.
   public var description: String { uriRepresentation.absoluteString }
 }

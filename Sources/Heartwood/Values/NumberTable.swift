@@ -1,9 +1,10 @@
 /// A hash table with object numbers as keys.
 ///
-/// A context looks up every row that it reads here, so one multiplication serves as the hash
-/// function. An attacker cannot choose the numbers, so the protection of `Dictionary` against
-/// deliberate collisions, at five times the cost, is unnecessary. Collisions are resolved by linear
-/// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
+/// A context looks up every row that it reads in such a table, so the hash function is a single
+/// multiplication. The numbers cannot be chosen by an attacker, so the protection of `Dictionary`
+/// against deliberate collisions is unnecessary; it would cost five times as much. Collisions are
+/// resolved by linear probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms
+/// L and R).
 package struct NumberTable<Value> {
   private struct Entry {
     var number: Int64
@@ -12,7 +13,7 @@ package struct NumberTable<Value> {
 
   private var entries: [Entry] = []
   package private(set) var count = 0
-  /// The right shift that turns a product into a position.
+  /// The number of bits by which a product is shifted right to obtain a position.
   private var shift = 64
 
   package init() {}
@@ -21,8 +22,8 @@ package struct NumberTable<Value> {
 
   /// Returns the preferred position of a number.
   ///
-  /// Neighbouring numbers stay adjacent because rows are mostly read in order: one cache line
-  /// serves several of them.
+  /// Neighbouring numbers have adjacent positions. Rows are mostly read in order, so that one cache
+  /// line serves several lookups.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))
@@ -31,7 +32,7 @@ package struct NumberTable<Value> {
 
   private static var neighbourBits: Int { 2 }
 
-  /// Returns the position of a number, or the one at which to insert it.
+  /// Returns the position of a number, or the position at which to insert it if it is absent.
   private func position(_ number: Int64) -> Int {
     var position = preferredPosition(number)
     while entries[position].value != nil, entries[position].number != number {
@@ -64,7 +65,7 @@ package struct NumberTable<Value> {
     var hole = position(number)
     guard entries[hole].value != nil else { return }
     count -= 1
-    // Moves a later entry into the hole if probing would no longer reach it across the hole.
+    // Moves a later entry into the hole if probing could no longer reach the entry across the hole.
     var position = hole
     while true {
       position = (position + 1) & (entries.count - 1)

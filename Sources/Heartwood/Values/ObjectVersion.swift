@@ -1,32 +1,36 @@
 public import Foundation
 
-/// One version of an object, as the generations and the history record it.
+/// A version of an object, as recorded by the generations and the history.
 public struct ObjectVersion: Sendable {
-  /// A generation that contains this version; `nil` if no readable generation does and only the
-  /// history records it.
+  /// A generation that contains this version.
+  ///
+  /// It is `nil` if only the history records this version and no readable generation contains it.
   public let generation: QueryGenerationToken?
   /// The time of the write, or of the commit of the first generation that contains this version.
   public let date: Date
   /// Whether the object was deleted in this version.
   public let isDeleted: Bool
-  /// The values by property name; `nil` if the object was deleted or no generation contains this
-  /// version.
+  /// The values, by property name.
   ///
-  /// They include attributes, and references as object numbers, but no members of to-many
-  /// relationships: read those at ``generation``.
+  /// They are `nil` if the object was deleted or no generation contains this version.
+  ///
+  /// The values include attributes, and references as object numbers. They do not include the
+  /// members of to-many relationships, which can be read at ``generation``.
   public let values: [String: StoredValue]?
-  /// The history transaction that wrote this version; `nil` if the history does not contain it.
+  /// The history transaction that wrote this version, or `nil` if the history does not contain it.
   public let historyToken: PersistentHistoryToken?
-  /// The kind of change in that transaction.
+  /// The kind of change that this history transaction made to the object.
   public let change: PersistentHistoryChange.Kind?
-  /// The author of that transaction, if the history records one.
+  /// The author of the history transaction, if the history records one.
   public let author: String?
   /// The name of the context that wrote this version, if the history records one.
   public let contextName: String?
 
-  /// Returns the value of an attribute; `nil` if there are no values, or none of this name.
+  /// Returns the value of an attribute.
   ///
-  /// - Throws: `corrupt` if the attribute is of another type.
+  /// Returns `nil` if there are no values, or none with this name.
+  ///
+  /// - Throws: `corrupt` if the attribute has another type.
   public func value<Value: AttributeValue>(
     _ name: String, as type: Value.Type = Value.self
   ) throws -> Value? {

@@ -1,6 +1,7 @@
-/// An encoder that passes everything on to another one, each value as an ``OrderedValue``.
+/// An encoder that forwards everything to another encoder and wraps each value in an
+/// ``OrderedValue``.
 ///
-/// The generic `encode` of a container stands for those of the primitive types, too.
+/// Its containers implement only the generic `encode`, which also serves the primitive types.
 struct OrderingEncoder: Encoder {
   let base: any Encoder
 

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// A position in the history of each store of a container: everything up to one transaction.
+/// A position in the history of each store of a container, after a certain transaction.
 ///
-/// It can be encoded and saved. It stays valid for as long as the history after it is kept.
+/// The token can be encoded and saved. It is valid as long as the history after the position is
+/// kept.
 public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// The position in the history of one store.
   private struct Position: Hashable, Codable {
@@ -12,19 +13,21 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
 
   private let store: UUID
   private let sequence: Int64
-  /// The positions in the other stores, if there are any.
+  /// The positions in the other stores, or `nil` if there are no other stores.
   private let others: [Position]?
 
-  /// Creates the token of the position after a transaction of one store.
+  /// Creates the token for the position after a transaction of one store.
   init(store: UUID, sequence: Int64) {
     self.store = store
     self.sequence = sequence
     others = nil
   }
 
-  /// Creates the token of positions in several stores; `nil` if there are none.
+  /// Creates the token for positions in several stores.
+  ///
+  /// Returns `nil` if there are no positions.
   init?(_ sequences: [UUID: Int64]) {
-    // Sorted, so that tokens of equal positions are equal.
+    // The positions are sorted, so that tokens with the same positions are equal.
     let positions = sequences.map { Position(store: $0, sequence: $1) }
       .sorted { $0.store.uuidString < $1.store.uuidString }
     guard let first = positions.first else { return nil }
@@ -33,55 +36,57 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
     others = positions.count > 1 ? Array(positions.dropFirst()) : nil
   }
 
-  /// Returns the last transaction of a store before the position; `nil` if the token does not cover
-  /// the store.
+  /// Returns the number of the last transaction of a store before the position.
+  ///
+  /// Returns `nil` if the token does not cover the store.
   func sequence(of store: UUID) -> Int64? {
     if self.store == store { return sequence }
     return others?.first { $0.store == store }?.sequence
   }
 
-  /// The last transaction before the position, for each store.
+  /// The number of the last transaction before the position, by store.
   var sequences: [UUID: Int64] {
     (others ?? []).reduce(into: [store: sequence]) { $0[$1.store] = $1.sequence }
   }
 }
 
-/// The changes of one save or batch request.
+/// The changes made by one save or batch request.
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes: `transactionAuthor` of the context.
+  /// The author of the changes, which is the context's `transactionAuthor`.
   public let author: String?
-  /// The name of the context.
+  /// The name of the context that made the changes.
   public let contextName: String?
   /// The time of the commit.
   public let timestamp: Date
-  /// The PID of the process that committed it.
+  /// The PID of the process that committed the transaction.
   public let processID: Int32
   /// The changes, in the order in which they were written.
   public let changes: [PersistentHistoryChange]
   /// The version of the rows that the transaction wrote.
   let base: UInt64
-  /// The store, and the number of the transaction in it.
+  /// The store and the transaction's number in it.
   let store: UUID
   let sequence: Int64
 }
 
-/// The change of one object.
+/// The change of one object in a history transaction.
 public struct PersistentHistoryChange: Sendable {
   /// The kind of a change.
   public enum Kind: Hashable, Sendable {
     /// The object was inserted.
     case insert
-    /// The properties of these names changed.
+    /// The properties with these names changed.
     case update(properties: Set<String>)
-    /// The object was deleted. The tombstone has the attributes that are preserved on deletion, as
-    /// text.
+    /// The object was deleted.
+    ///
+    /// The tombstone contains the attributes that are preserved on deletion, as text.
     case delete(tombstone: [String: String])
   }
 
   /// The kind of the change.
   public let kind: Kind
-  /// The object.
+  /// The object that changed.
   public let objectID: ManagedObjectID
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// An in-place mutation moves a collection out of its object; the object holds an empty one
-// meanwhile.
+// An in-place mutation moves a collection out of its object. Until it ends, the object contains an
+// empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// The empty array.
@@ -28,7 +28,7 @@ extension Data {
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// `nil`, if the wrapped type has a stand-in.
+  /// A `nil` value, if the wrapped type has a placeholder.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

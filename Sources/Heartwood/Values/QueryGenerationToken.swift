@@ -1,15 +1,20 @@
-/// A generation of each store of a container, for contexts to read.
+/// A generation of each store of a container, which contexts can read.
 ///
-/// The token does not retain the generations. A context that is pinned to it retains them, and so
-/// does a name given with ``PersistentContainer/keepGeneration(_:as:)``. The token can be sent to
-/// another thread, written to a file, or given to another process that has the same stores open.
+/// The token does not retain the generations. They are retained by contexts that are pinned to the
+/// token, and by a name given with ``PersistentContainer/keepGeneration(_:as:)``. The token can be
+/// sent to another thread, written to a file, or passed to another process that has the same stores
+/// open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// The newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of one store; `nil` for the newest generation, or if there is no store.
+  /// The generation of one store.
+  ///
+  /// It is `nil` if the token means the newest generation, or if there is no store.
   private let generation: GenerationToken?
-  /// The generations of the other stores, if there are any; `nil` for the newest generation.
+  /// The generations of the other stores.
+  ///
+  /// It is `nil` if the token means the newest generation, or if there is only one store.
   private let others: [GenerationToken]?
 
   private init() {
@@ -17,15 +22,15 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = nil
   }
 
-  /// Creates the token of one store's generation.
+  /// Creates the token for a generation of one store.
   init(generation: GenerationToken) {
     self.generation = generation
     others = nil
   }
 
-  /// Creates the token of the generations of several stores, in any order.
+  /// Creates the token for the generations of several stores, which may be in any order.
   init(_ generations: [GenerationToken]) {
-    // Sorted, so that tokens of the same generations are equal.
+    // The generations are sorted, so that tokens for the same generations are equal.
     let sorted =
       generations.count < 2
       ? generations : generations.sorted { $0.description < $1.description }
@@ -33,7 +38,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether the token stands for the newest generation.
+  /// Whether the token means the newest generation at the time of each read.
   var isCurrent: Bool { generation == nil && others == nil }
 
   /// The generations, one for each store.

@@ -1,11 +1,13 @@
 /// A map from the replaced object numbers of one tree of contexts to their replacements.
 ///
-/// Objects that are inserted one after the other mostly get consecutive numbers, so a run of them
-/// takes one entry: a million objects that are inserted and saved together take about thirty. The
-/// exclusivity checks of its variables are off because every lookup of an object by number consults
-/// them.
+/// Objects that are inserted one after another mostly get consecutive numbers, so that one entry
+/// can represent a run of them. A million objects that are inserted and saved together take about
+/// thirty entries. The variables skip exclusivity checks, because every lookup of an object by
+/// number reads them.
 package final class RenumberedObjects {
-  /// By entity number: mixed entities would interrupt each other's runs.
+  /// The replaced temporary numbers, by entity number.
+  ///
+  /// Runs of different entities would interrupt each other.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
@@ -13,7 +15,9 @@ package final class RenumberedObjects {
 
   package init() {}
 
-  /// A copy for another thread; it does not see later replacements.
+  /// A copy for another thread.
+  ///
+  /// Later replacements do not change it.
   package var copy: RenumberedObjects {
     let copy = RenumberedObjects()
     (copy.temporary, copy.permanent, copy.changeCount) = (temporary, permanent, changeCount)
@@ -25,7 +29,7 @@ package final class RenumberedObjects {
     (temporary + permanent).reduce(0) { $0 + $1.entryCount }
   }
 
-  /// Records that an object has a new number.
+  /// Records that an object's number was replaced with a new one.
   package func record(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
     // Resolving both numbers first keeps the chains of replacements free of cycles.
     let (old, target) = (resolved(old), resolved(new))
@@ -45,9 +49,11 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns the current number of an object; the number itself, if it was not replaced.
+  /// Returns the current number of an object.
   ///
-  /// - Complexity: O(log n) in the number of entries, for each replacement of this number.
+  /// Returns the number itself if it was not replaced.
+  ///
+  /// - Complexity: O(log n) for n entries, for each time that the number was replaced.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
     var number = number
     while let next = successor(of: number) { number = next }
@@ -68,7 +74,7 @@ package final class RenumberedObjects {
   }
 }
 
-/// Pairs of old and new numbers, stored as runs in which both ascend by one.
+/// Pairs of old and new numbers, stored as runs in which both numbers increase by one.
 private struct NumberRuns {
   private struct Run {
     let old: Int64
@@ -82,12 +88,13 @@ private struct NumberRuns {
     }
   }
 
-  /// In ascending order of the old numbers.
+  /// The runs, in ascending order of their old numbers.
   private var runs: [Run] = []
-  /// Pairs that arrived out of order and belong before the end of `runs`.
+  /// Pairs that were added out of order, whose old numbers precede the end of `runs`.
   private var unordered: [Int64: Int64] = [:]
-  /// `unordered` is merged when it has more entries than this plus half the number of runs: merging
-  /// at every insertion would take quadratic time.
+  /// The maximum size of `unordered`, apart from half the number of runs.
+  ///
+  /// Larger ones are merged into `runs`. Merging at every insertion would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }
@@ -120,7 +127,7 @@ private struct NumberRuns {
 
   subscript(old: Int64) -> Int64? {
     if !unordered.isEmpty, let new = unordered[old] { return new }
-    // Finds the first run that begins after the number.
+    // Finds the position of the first run that begins after the number.
     var (low, high) = (0, runs.count)
     while low < high {
       let middle = (low + high) / 2

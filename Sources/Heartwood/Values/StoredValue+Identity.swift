@@ -1,9 +1,9 @@
 extension StoredValue {
   /// Returns whether both values have the same bits.
   ///
-  /// `==` also holds for strings that differ only in their Unicode composition.
+  /// In contrast, `==` also treats strings as equal that differ only in their Unicode composition.
   ///
-  /// A stored value counts as changed if and only if this returns `false`.
+  /// A stored value is treated as changed if and only if this method returns `false`.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
       return first == second && first.utf8.elementsEqual(second.utf8)
@@ -11,8 +11,9 @@ extension StoredValue {
     return self == other
   }
 
-  /// The representative of all values that count as one when they are grouped: -0 becomes 0, and
-  /// every NaN the same NaN.
+  /// The value that represents all values of the same group.
+  ///
+  /// -0 is represented by 0, and every NaN by the same NaN.
   var grouped: StoredValue {
     switch self {
     case .double(bits: let bits): .double(bits: Self.grouped(bits))
@@ -27,7 +28,7 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether the value is a number or a date whose bits are NaN.
+  /// Whether the value is a number or a date whose bits are those of a NaN.
   var isNotANumber: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoredValue {
-  /// The value as text for people and logs; `nil` for `null`.
+  /// The value as text for error messages and logs, or `nil` for `null`.
   var text: String? {
     switch self {
     case .null: nil

@@ -1,22 +1,23 @@
-/// A value as a record stores it: one of a closed set of representations.
+/// A value in one of the representations that a record can store.
 ///
-/// An attribute is stored, compared, indexed and written to the history as one of these. Two values
-/// are equal if their bits are, so NaN equals NaN. Strings are equal if Swift says so, whatever
-/// their Unicode composition; ``isIdentical(to:)`` distinguishes those, too.
+/// An attribute is stored, compared, indexed and written to the history in one of these
+/// representations. Two values are equal if their bits are equal, so NaN equals NaN. Strings are
+/// equal if Swift considers them equal, whatever their Unicode composition; ``isIdentical(to:)``
+/// also distinguishes compositions.
 public enum StoredValue: Hashable, Codable, Sendable {
-  /// No value: `nil`.
+  /// No value; corresponds to `nil`.
   case null
   /// A boolean.
   case bool(Bool)
   /// An integer of any width that fits `Int64`.
   case integer(Int64)
-  /// An integer above `Int64.max`.
+  /// An integer that is greater than `Int64.max`.
   case largeInteger(UInt64)
-  /// A floating-point number, by its bits.
+  /// A floating-point number, given by its bits.
   case double(bits: UInt64)
-  /// A point in time: seconds since the start of 2001 (UTC), by the bits of a `Double`.
+  /// A point in time in seconds since the start of 2001 (UTC), given by the bits of a `Double`.
   case date(bits: UInt64)
-  /// A UUID: its first and its last eight bytes, most significant byte first.
+  /// A UUID, given by its first and last eight bytes, most significant byte first.
   case uuid(high: UInt64, low: UInt64)
   /// A string.
   case string(String)
@@ -34,12 +35,12 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Creates a floating-point number.
   public static func double(_ value: Double) -> StoredValue { .double(bits: value.bitPattern) }
 
-  /// Creates an integer, above `Int64.max` or not.
+  /// Creates an integer that may be greater than `Int64.max`.
   public static func unsigned(_ value: UInt64) -> StoredValue {
     Int64(exactly: value).map { .integer($0) } ?? .largeInteger(value)
   }
 
-  /// The value as an integer, whatever its width; `nil` if it is not an integer.
+  /// The value as an integer of any width, or `nil` if it is not an integer.
   var wideInteger: Int128? {
     switch self {
     case .integer(let value): Int128(value)
@@ -93,7 +94,8 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   /// A reference to another object, by its number.
   case reference = 18
 
-  /// The size of a value in the fixed part of a record, in bytes; 0 if it is in the variable part.
+  /// The size of a value in the fixed part of a record, in bytes; 0 if values are stored in the
+  /// variable part.
   var byteCount: Int {
     switch self {
     case .bool, .int8, .uint8: 1

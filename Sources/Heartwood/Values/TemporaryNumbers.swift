@@ -2,16 +2,16 @@ import Synchronization
 
 /// Allocates the temporary numbers of one tree of contexts.
 ///
-/// All trees in a process allocate blocks from one counter, so no two trees produce the same
-/// number. The counter starts at a random row ID, so a collision between two processes is very
-/// unlikely.
+/// All trees in a process allocate blocks from the same counter, so that no two trees produce the
+/// same number. The counter starts at a random row ID, so that collisions between processes are
+/// very unlikely.
 struct TemporaryNumbers {
   private struct Block {
     var next: Int64 = 0
     var end: Int64 = 0
     var size = TemporaryNumbers.minBlockSize
 
-    /// Allocates the next block of row IDs, twice as large as the one before.
+    /// Allocates the next block of row IDs, which is twice as large as the previous block.
     mutating func refill() {
       next = TemporaryNumbers.nextRow.wrappingAdd(size, ordering: .relaxed).oldValue
       end = next + size
@@ -19,24 +19,24 @@ struct TemporaryNumbers {
     }
   }
 
-  // A context may insert only a few objects. Large blocks alone would exhaust the row IDs.
+  // Most contexts insert few objects, so large blocks from the start would exhaust the row IDs.
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 
-  /// The first row ID that is not in any block.
+  /// The first row ID that does not belong to a block yet.
   ///
-  /// It starts in the lower half of all row IDs: numbers ascend in the order in which objects are
-  /// inserted, and fetches sort new objects by them.
+  /// It starts in the lower half of all row IDs, so that it does not overflow: numbers must ascend
+  /// in the order in which objects are inserted, because fetches sort new objects by number.
   private static let nextRow = Atomic<Int64>(Int64.random(in: 1...ObjectNumber.maxRow / 2))
 
-  /// By the position of the entity in the schema.
+  /// The current block of each entity, by the entity's position in the schema.
   private var blocks: [Block] = []
 
-  /// Returns a number that no object had before.
+  /// Returns a number that no object has had before.
   ///
   /// - Parameters:
   ///   - entity: The number of the entity.
-  /// The position of the entity in the schema.
+  ///   - position: The position of the entity in the schema.
   mutating func next(entity: Int, at position: Int) -> ObjectNumber {
     while blocks.count <= position { blocks.append(Block()) }
     if blocks[position].next == blocks[position].end { blocks[position].refill() }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// The order of strings by the Unicode scalars of their composed form (NFC).
+/// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// `<` of the language specifies the same order, but does not keep it where canonically equivalent
-/// letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
-/// `"\u{E9}\u{E9}\u{E9}"` precedes the other, though they are not equal. Indexes order such
-/// strings, so everything else must order them alike.
+/// Swift's `<` specifies the same order, but does not keep it if canonically equivalent letters are
+/// composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and `"\u{E9}\u{E9}\u{E9}"`
+/// precedes the other, although they are not equal. Indexes can order such strings, so all other
+/// comparisons must use the same order.
 extension String {
-  /// The string in composed form (NFC): equal strings have equal bytes in it.
+  /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
-    // Scalars below U+0300 never compose with others, and their UTF-8 bytes are below 0xCC.
+    // Scalars below U+0300 never combine with each other, and their UTF-8 bytes are below 0xCC.
     if utf8.allSatisfy({ $0 < Self.firstComposableByte }) { return self }
     guard utf8.count > Self.composedCharacterCount else {
       return precomposedStringWithCanonicalMapping
     }
-    // Composition never crosses a character boundary, and Foundation takes quadratic time for long
-    // strings.
+    // Long strings are composed in parts, because Foundation takes quadratic time for them. This is
+    // possible because composition never crosses a character boundary.
     var result = ""
     var rest = self[...]
     while !rest.isEmpty {
@@ -29,8 +29,10 @@ extension String {
   /// The number of characters that are composed at a time.
   private static var composedCharacterCount: Int { 256 }
 
-  /// Returns a negative number if this string precedes the other, a positive one if it follows, and
-  /// 0 if they are equal.
+  /// Compares the composed forms of two strings.
+  ///
+  /// Returns a negative number if this string precedes the other, a positive number if it follows
+  /// the other, and 0 if they are equal.
   func canonicalOrder(to other: String) -> Int {
     let quick = utf8.withContiguousStorageIfAvailable { first in
       other.utf8.withContiguousStorageIfAvailable { second in Self.order(first, second) }
@@ -41,8 +43,9 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// Returns the order if the first difference decides it; `nil` if the scalars there may compose
-  /// with others.
+  /// Returns the order of two strings if their first difference determines it.
+  ///
+  /// Returns `nil` if composition may change the scalars at the difference.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {
@@ -55,7 +58,7 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition leaves the scalar at a position and the next one unchanged.
+  /// Returns whether composition does not change the scalar at a position and the scalar after it.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -75,8 +78,9 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether no composition changes the scalar: Latin and Cyrillic letters, kana, Chinese
-  /// characters, Korean syllables, emoji.
+  /// Whether composition never changes the scalar.
+  ///
+  /// These are Latin and Cyrillic letters, kana, Chinese characters, Korean syllables and emoji.
   fileprivate var isStable: Bool {
     switch value {
     case 0..<0x300, 0x400..<0x483, 0x3041..<0x3097, 0x30A1..<0x30FB, 0x3400..<0xA000,
