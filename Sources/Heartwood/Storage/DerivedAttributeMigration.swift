@@ -1,9 +1,9 @@
-/// Computes derived attributes in existing rows, if a migration adds them or changes their
+/// Computes derived attributes in existing rows if a migration adds the attributes or changes their
 /// derivation.
 struct DerivedAttributeMigration {
   let step: MigrationStep
 
-  /// Rewrites the rows.
+  /// Rewrites the rows whose derived attributes change.
   func run() throws {
     for storage in step.model.entities {
       let new = try changed(storage)
@@ -11,12 +11,13 @@ struct DerivedAttributeMigration {
     }
   }
 
-  /// Returns the attributes whose derivation is new or differs from that in the store.
+  /// Returns the attributes whose derivation is new or differs from the derivation in the store.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []
     }
-    // Skips attributes that are the time of a save: that of past saves is unknown.
+    // Attributes that hold the time of a save are skipped, because the times of past saves are
+    // unknown.
     return try storage.entity.derived.filter { derived in
       let signature = try step.stored.signature(of: derived, in: own)
       guard !derived.isTime, known.derived?.contains(signature) == true else {

@@ -4,7 +4,7 @@ import Foundation
 struct DerivedValues {
   let rows: RowWriter
   let model: StoreModel
-  /// The time of the save, the same for all of its objects.
+  /// The time of the save, which is the same for all saved objects.
   let time: StoredValue
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -13,10 +13,10 @@ struct DerivedValues {
     time = Date().storedValue
   }
 
-  /// Returns the value of a derived attribute for an object with these values.
+  /// Returns the value of a derived attribute for an object with the given values.
   ///
-  /// - Parameter row: Returns the values that the row of another object has at commit; `nil` if
-  ///   there will be no row.
+  /// - Parameter row: Returns the values that another object's row will have at commit, or `nil` if
+  ///   that row will not exist.
   func value(
     of derived: DerivedAttribute, _ number: ObjectNumber, _ values: [StoredValue],
     _ storage: EntityStorage, row: (ObjectNumber, EntityStorage) throws -> [StoredValue]?
@@ -30,7 +30,7 @@ struct DerivedValues {
       return try result(derived, related.map { .integer($0.bits) }, number, storage)
     }
     let sources = try related.compactMap { other -> StoredValue? in
-      // Another context may have deleted an object that is still referenced.
+      // The object may still refer to an object that another context has deleted.
       guard let there = model.storage(of: other), let destination = derived.destination,
         there.entity.isKind(of: destination)
       else { return nil }
@@ -60,6 +60,7 @@ struct DerivedValues {
     throw ObjectGraphError(
       .validation,
       "The \(derived.formula.name) does not fit \(storage.entity.name).\(derived.property.name). "
-        + "Declare it with a wider type.", objectID: ManagedObjectID(number, model.space))
+        + "Declare the attribute with a wider type.",
+      objectID: ManagedObjectID(number, model.space))
   }
 }

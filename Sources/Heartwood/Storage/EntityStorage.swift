@@ -1,32 +1,36 @@
-/// The location of an entity's objects in a store, and the decoding of their records.
+/// Describes where a store keeps the objects of an entity, and decodes their records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
-  /// For each layout, the property of each field; `nil` if the class no longer has it.
+  /// For each layout, the property of each field, or `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The field of each property by slot, for one layout after the other; -1 if there is none.
+  /// The field of each property by slot, for one layout after another.
+  ///
+  /// The field is -1 if the layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the values of properties for which a record has none, by slot.
+  /// For each layout, the values of properties for which a record has no value, by slot.
   private let constants: [[StoredValue]]
-  /// The slots of the fields of new records.
+  /// The slots of the fields of new records, in the order of the fields.
   private let columns: [Int]
-  /// For each layout, the code that fills an object from a record.
+  /// For each layout, the object that fills managed objects from records.
   let fillers: [ObjectFiller]
   /// The keyspace of the records, by row ID.
   let keyspace: String
-  /// The numbers of the properties in the store, by slot.
+  /// The numbers that the properties have in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot; `nil` if there is none.
+  /// The keyspaces of the relationships, by slot.
+  ///
+  /// The value is `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// Whether any of them is a decimal number.
+  /// Whether any attribute of variable length is a decimal number.
   let hasDecimals: Bool
-  /// The minimum length of a record.
+  /// The minimum length of a new record, in bytes.
   let fixedByteCount: Int
-  /// Whether any of its attributes are unique.
+  /// Whether the entity has unique constraints.
   let hasUniqueConstraints: Bool
   /// The to-one relationships.
   let references: [PropertyDescription]
@@ -34,7 +38,7 @@ final class EntityStorage: Sendable {
   let pairings: [PropertyDescription]
   /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
-  /// The keyspaces of the indexes the entity declares, by their position.
+  /// The keyspaces of the indexes that the entity declares, by the position of the index.
   let indexKeyspaces: [String]
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
@@ -76,7 +80,7 @@ final class EntityStorage: Sendable {
     guard missing.last?.isEmpty == true, columns.count == layouts.last?.fields.count,
       Self.fit(layouts, properties), Self.fit(constants, entity.columns)
     else {
-      throw StorageError(.corrupt, "The store's model has a layout that does not fit its entity.")
+      throw StorageError(.corrupt, "A layout in the store's model does not match its entity.")
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }
@@ -92,9 +96,9 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns whether the layouts match the types of their properties.
+  /// Returns whether the storage types in the layouts fit the types of their properties.
   ///
-  /// The layouts come from a file, which may be damaged.
+  /// The layouts come from a file, which may be corrupt.
   private static func fit(
     _ layouts: [RecordLayout], _ properties: [[PropertyDescription?]]
   ) -> Bool {
@@ -113,29 +117,34 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns the field of a property in a layout; `nil` if it has none.
+  /// Returns the field of a property in a layout.
+  ///
+  /// Returns `nil` if the layout has no such field.
   func field(of slot: Int, layout: Int) -> Int? {
     let field = fields[layout * entity.properties.count + slot]
     return field < 0 ? nil : field
   }
 
-  /// Returns the value of a property in records of a layout that have none.
+  /// Returns the value of a property in records of a layout that have no value for the property.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
-  /// Returns the name of a property with a number in the store; `nil` if the class no longer has
-  /// it.
+  /// Returns the name of the property that has a number in the store.
+  ///
+  /// Returns `nil` if the class no longer has the property.
   func propertyName(_ number: UInt16) -> String? {
     entity.properties.first { propertyNumbers[$0.slot] == number }?.name
   }
 
-  /// Returns the record of an object's values, which are by slot.
+  /// Returns a record of an object's values.
+  ///
+  /// - Parameter values: The values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
     for slot in columns { builder.append(values[slot]) }
     return builder.finish()
   }
 
-  /// Returns the value of one property of a record.
+  /// Returns the value that a record has for one property.
   func value(_ slot: Int, _ view: RecordView) throws -> StoredValue {
     guard let field = field(of: slot, layout: view.layoutNumber), !view.isNull(field) else {
       return constant(of: slot, layout: view.layoutNumber)
@@ -145,8 +154,8 @@ final class EntityStorage: Sendable {
 
   /// Returns the values of a record, by slot.
   ///
-  /// A property without a value in the record has the one that was declared when the property was
-  /// added or became required.
+  /// If a record has no value for a property, the property has the value that was declared when it
+  /// was added or became required.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

@@ -1,15 +1,16 @@
 extension RowsKeyspace {
-  /// The limits of a batch: the number of entries and the bytes of their values.
+  /// The maximum number of entries in a batch, and the maximum total size of their values.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
-  /// Iterates over entries in batches, so that the entries can be modified in between: writes move
-  /// data within the pages, which an iteration must not span.
+  /// Iterates over entries in batches, so that `body` can modify entries between two batches.
+  ///
+  /// Entries must not be modified during an iteration, because writes move data within pages.
   ///
   /// - Parameters:
-  ///   - lower: The first key.
-  ///   - collect: Adds the wanted parts of an entry to the batch; returns `false` to stop.
-  ///   - body: Called with each batch, including empty ones; it may change the entries of the batch
-  ///     and those before it.
+  ///   - lower: The first key of the iteration.
+  ///   - collect: Adds what `body` needs of an entry to the batch. Returns `false` to stop.
+  ///   - body: Called with each batch, even if it is empty. It may change the entries of the batch
+  ///     and all entries before them.
   func forEachBatch<Element>(
     from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void
@@ -33,9 +34,11 @@ extension RowsKeyspace {
     }
   }
 
-  /// Iterates over the rows of an entity in batches, as ``forEachBatch(from:collect:_:)`` does.
+  /// Iterates over the rows of an entity in batches.
   ///
-  /// - Parameter collect: Returns the wanted parts of a row; `nil` to skip it.
+  /// Batches and `body` are as in ``forEachBatch(from:collect:_:)``.
+  ///
+  /// - Parameter collect: Returns what `body` needs of a row, or `nil` to skip the row.
   func forEachRow<Element>(
     of storage: EntityStorage, collect: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void

@@ -1,11 +1,11 @@
-/// The keys of indexes and edges.
+/// Encodes the keys of index entries and edges.
 ///
-/// The key of an index entry consists of the values, followed by the object number if the index is
-/// not unique. In a unique index the object number is the value of the entry. An edge consists of
-/// the numbers of the owner and the member. In an ordered relationship the position replaces the
-/// second number, and the member's number is the value of the entry.
+/// The key of an index entry consists of the indexed values, followed by the object number if the
+/// index is not unique. In a unique index, the object number is the value of the entry. The key of
+/// an edge consists of the numbers of the owner and the member. In an ordered relationship, the
+/// member's position replaces its number in the key, and the number is the value of the entry.
 ///
-/// A key that would exceed the maximum length of a key is shortened:
+/// A key that would exceed the maximum key length is shortened:
 ///
 /// ```
 /// ┌──────────────────────────────┬──────────┬───────────┬──────────┐
@@ -13,16 +13,18 @@
 /// └──────────────────────────────┴──────────┴───────────┴──────────┘
 /// ```
 ///
-/// The hash covers all bytes of the values. No complete key contains that many zeros in this
-/// position: a component of fixed length has at most 16, and no component begins with a zero byte.
-/// So complete and shortened keys never collide, and a shortened key sorts by the prefix of the
-/// values that it contains.
+/// The hash covers all bytes of the encoded values. No complete key contains 18 consecutive zeros
+/// at this offset: a component of fixed length has at most 16, and no component begins with a zero
+/// byte. So complete and shortened keys never collide, and a shortened key is sorted by the prefix
+/// of the values that it contains.
 enum EntryKey {
-  /// The number of bytes of the values in a shortened key.
+  /// The length of the values' prefix in a shortened key, in bytes.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 
-  /// Returns the key of these values, in order; it may exceed the maximum length of a key.
+  /// Returns the key that consists of the given values, in order.
+  ///
+  /// The key may exceed the maximum key length.
   static func key(_ values: [StoredValue]) -> Key {
     Key(Components(values: values))
   }
@@ -34,24 +36,25 @@ enum EntryKey {
     return Key(unverified: shortened(values) + key([.integer(number.bits)]).bytes)
   }
 
-  /// Returns whether an index has a shortened key for these values.
+  /// Returns whether an index must shorten the key of the given values.
   static func isShortened(_ values: [StoredValue], isUnique: Bool) -> Bool {
     key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
   }
 
-  /// Returns the prefix of the shortened keys of these values: everything but the number.
+  /// Returns the common part of the shortened keys of the given values, that is, everything except
+  /// the object number.
   static func shortened(_ values: [StoredValue]) -> [UInt8] {
     let bytes = key(values).bytes
     var hash = XXH64()
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
     result += repeatElement(0, count: separatorByteCount)
-    // Most significant byte first.
+    // The hash is stored most significant byte first.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }
 
-  /// Several values, encoded as one component of a key.
+  /// Several values that are encoded as if they were one component of a key.
   private struct Components: KeyConvertible {
     let values: [StoredValue]
 
@@ -64,12 +67,13 @@ enum EntryKey {
     }
   }
 
-  /// Returns the object number of an entry: its value, or the last component of its key.
+  /// Returns the object number of an entry, which is either its value or the last component of its
+  /// key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }
 
-  /// Returns an object number as the value of an entry.
+  /// Encodes an object number as the value of an entry.
   static func value(_ number: ObjectNumber) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: number.bits)
@@ -78,7 +82,7 @@ enum EntryKey {
 }
 
 extension StoredValue {
-  /// Encodes the value as a component of a key, in an order-preserving form.
+  /// Encodes the value as a component of a key, such that keys have the order of the values.
   fileprivate func encode(into encoder: inout KeyEncoder) {
     switch self {
     case .null: encoder.appendNil()
@@ -86,7 +90,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // The reference date is 2001, as in the stored value: a conversion to another one would round.
+    // Like the stored value, the key counts from 2001; converting to another reference date would
+    // round.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

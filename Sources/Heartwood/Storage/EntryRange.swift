@@ -1,11 +1,11 @@
 /// A range of an index or of a list of edges.
 ///
-/// It may cover more entries than were asked for, never fewer: both bounds are always included, and
-/// so are entries that shortened keys do not distinguish.
+/// A range may cover more entries than requested, but never fewer. It always includes both bounds
+/// and all entries that shortened keys do not distinguish from them.
 struct EntryRange: Hashable {
   /// The first possible key of the range.
   let lower: Key
-  /// The first key after the range; `nil` at the end of the keyspace.
+  /// The first key after the range, or `nil` if the range extends to the end of the keyspace.
   let upper: Key?
 
   private init(lower: Key, upper: Key?) {
@@ -19,7 +19,8 @@ struct EntryRange: Hashable {
     upper = values.isEmpty ? nil : Self.end(of: values)
   }
 
-  /// Creates the range of the index entries that have these values for all attributes of the index.
+  /// Creates the range of the index entries that have the given values for all attributes of the
+  /// index.
   init(_ values: [StoredValue], ofAllIn index: IndexDescription) {
     guard EntryKey.isShortened(values, isUnique: index.isUnique) else {
       self.init(values)
@@ -29,36 +30,39 @@ struct EntryRange: Hashable {
     self.init(lower: Key(unverified: start), upper: Key.successor(of: start))
   }
 
-  /// Creates the range of the entries that begin with some values, followed by one from `first` to
-  /// `last`, excluding `nil`.
+  /// Creates the range of the entries whose keys begin with the given values and continue with a
+  /// value from `first` to `last`.
+  ///
+  /// The value `nil` is excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // The key after `nil`: no component that follows a `nil` begins with `FF`.
+    // This key follows all keys with `nil`, because no component after a `nil` begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper
   }
 
-  /// Creates the range of the entries that begin with some values, followed by a string with this
-  /// prefix.
+  /// Creates the range of the entries whose keys begin with the given values and continue with a
+  /// string that has a prefix.
   init(_ values: [StoredValue], text: String) {
     lower = Self.start(EntryKey.key(values + [.string(text)]))
     upper = Key.successor(of: lower.bytes)
   }
 
-  /// Returns the least key of an entry with this key or prefix, if shortened keys are possible.
+  /// Returns the lowest key that an entry with this key or prefix can have, even if it is
+  /// shortened.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the least key after all keys that begin with some values.
+  /// Returns the lowest key after all keys that begin with the given values.
   private static func end(of values: [StoredValue]) -> Key? {
     let bytes = KeyRange(prefix: EntryKey.key(values)).upper?.bytes ?? []
     guard bytes.count > EntryKey.prefixByteCount else { return Key(unverified: bytes) }
     return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the ranges in order, with overlapping ones merged.
+  /// Returns the ranges in ascending order, merging those that overlap.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {

@@ -1,12 +1,12 @@
-/// The format of the history in its keyspace.
+/// The format in which the history is stored in its keyspace.
 ///
-/// The key of an entry consists of the number of its transaction, counted from one, and the number
-/// of the chunk: 0 for the header. The entry of ``HistoryBounds`` precedes them.
+/// The key of an entry consists of the transaction's number, starting from 1, and the chunk's
+/// number, which is 0 for the header. The entry of ``HistoryBounds`` precedes all transactions.
 enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
 
-  /// The change of an object, with the numbers that properties have in the store.
+  /// The change of an object, in which properties are identified by their numbers in the store.
   enum Change {
     case insert
     case update([UInt16])
@@ -54,17 +54,19 @@ enum HistoryFormat {
         let tombstone = try (0..<count).map { _ in (try reader.next() as UInt16, try reader.text())
         }
         try body(number, .delete(tombstone.map { ($0, $1 ?? "") }))
-      default: throw StorageError(.corrupt, "The history has a change of the unknown kind \(kind).")
+      default: throw StorageError(.corrupt, "The history has a change of unknown kind \(kind).")
       }
     }
   }
 }
 
-/// The range of transactions in the history.
+/// The range of the transactions that the history contains.
 struct HistoryBounds {
   /// The number of the next transaction.
   var next: Int64 = 1
-  /// The number of the last deleted transaction; all before it are deleted, too.
+  /// The number of the last deleted transaction.
+  ///
+  /// All transactions before it are deleted, too.
   var deleted: Int64 = 0
 
   init() {}
@@ -86,9 +88,9 @@ struct HistoryBounds {
   }
 }
 
-/// The properties of a transaction in the history.
+/// The metadata of a transaction in the history.
 struct HistoryHeader {
-  /// Seconds since the start of 2001 (UTC).
+  /// The time of the transaction, in seconds since the start of 2001 (UTC).
   var timestamp: Double
   var processID: Int32
   /// The first frame that the transaction could write.
@@ -125,7 +127,9 @@ extension HistoryHeader {
 }
 
 extension [UInt8] {
-  /// Appends a string after its length; `nil` is encoded as an otherwise impossible length.
+  /// Appends the length of a string and the string.
+  ///
+  /// `nil` is encoded as a length that no string has.
   fileprivate mutating func append(text: String?) {
     guard let text else { return append(littleEndian: UInt32.max) }
     append(littleEndian: UInt32(text.utf8.count))
@@ -133,7 +137,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads consecutive numbers and strings from bytes that may be damaged.
+/// Reads consecutive numbers and strings from bytes that may be corrupt.
 private struct ByteReader {
   private var rest: ArraySlice<UInt8>
 
@@ -143,7 +147,7 @@ private struct ByteReader {
 
   private mutating func readBytes(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count <= rest.count else {
-      throw StorageError(.corrupt, "An entry of the history ends too soon.")
+      throw StorageError(.corrupt, "An entry of the history is too short.")
     }
     defer { rest = rest.dropFirst(count) }
     return rest.prefix(count)
@@ -161,7 +165,7 @@ private struct ByteReader {
     let count: UInt32 = try next()
     guard count != .max else { return nil }
     guard let text = String(validating: try readBytes(Int(count)), as: UTF8.self) else {
-      throw StorageError(.corrupt, "An entry of the history has text that is not UTF-8.")
+      throw StorageError(.corrupt, "A string in the history is not valid UTF-8.")
     }
     return text
   }

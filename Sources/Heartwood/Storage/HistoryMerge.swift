@@ -1,21 +1,22 @@
 import Foundation
 
-/// Merges the histories of several stores into one order, with tokens that cover all stores.
+/// Merges the histories of several stores into one sequence whose tokens cover all stores.
 struct HistoryMerge {
   private let token: PersistentHistoryToken?
-  /// The position reached in each store.
+  /// The position that the merge has reached in each store.
   private var positions: [UUID: Int64]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 
-  /// Creates a merge that starts at a token; `nil` for the start of every history.
+  /// Creates a merge that starts after a token, or at the start of every history if `token` is
+  /// `nil`.
   init(after token: PersistentHistoryToken?) {
     self.token = token
     positions = token?.sequences ?? [:]
   }
 
-  /// Adds the transactions of one store after the token.
+  /// Adds the transactions of one store that follow the token.
   ///
-  /// - Throws: `historyExpired`; `corrupt`.
+  /// - Throws: `historyExpired` if some of these transactions were deleted; `corrupt`.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }
@@ -23,9 +24,12 @@ struct HistoryMerge {
     runs.append(try reader.transactions(after: own)[...])
   }
 
-  /// Returns the transactions: by timestamp across stores, and in commit order within one store.
+  /// Returns the merged transactions.
+  ///
+  /// Transactions of different stores are ordered by timestamp, and those of one store in commit
+  /// order.
   mutating func transactions() -> [PersistentHistoryTransaction] {
-    // The tokens of a single store need no changes.
+    // With a single store, the tokens of the transactions can be used unchanged.
     if positions.count == 1, let only = runs.first { return Array(only) }
     var result: [PersistentHistoryTransaction] = []
     while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),

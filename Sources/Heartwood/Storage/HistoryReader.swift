@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the history of a store as of one generation.
+/// Reads a store's history in a certain generation.
 struct HistoryReader {
   private let snapshot: Snapshot
   private let model: StoreModel
@@ -10,10 +10,11 @@ struct HistoryReader {
     self.model = model
   }
 
-  /// Returns the transactions after a token, or all transactions.
+  /// Returns the transactions after a token, or all transactions if there is no token.
   ///
-  /// - Throws: `historyExpired` if some of them were deleted; `foreignStore`; `corrupt`.
-  /// - Complexity: Each page of their entries is read once.
+  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore`;
+  ///   `corrupt`.
+  /// - Complexity: Each page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -27,8 +28,8 @@ struct HistoryReader {
     if let known, known < bounds.deleted {
       throw ObjectGraphError(
         .historyExpired,
-        "The history after the token was deleted. Fetch everything again, and continue "
-          + "from the newest token.")
+        "Transactions after the token were deleted from the history. Fetch everything again, and "
+          + "continue from the newest token.")
     }
     var result: [PersistentHistoryTransaction] = []
     var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
@@ -41,7 +42,7 @@ struct HistoryReader {
         open = (sequence, try HistoryHeader(bytes), [])
       } else {
         guard open?.sequence == sequence else {
-          throw StorageError(.corrupt, "The history has changes without a header.")
+          throw StorageError(.corrupt, "The history has changes without a transaction header.")
         }
         try HistoryFormat.forEachChange(bytes) { number, change in
           if let change = self.change(number, change) { open?.changes.append(change) }
@@ -53,13 +54,15 @@ struct HistoryReader {
     return result
   }
 
-  /// Returns the number before that of the oldest remaining transaction.
+  /// Returns the number before that of the oldest transaction in the history.
   func start() throws -> Int64 {
     try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the token of the newest transaction; `nil` if there never was one.
+  /// Returns the token of the newest transaction.
+  ///
+  /// Returns `nil` if no transaction was ever recorded.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
@@ -77,7 +80,9 @@ struct HistoryReader {
       store: model.space.store, sequence: found.sequence)
   }
 
-  /// Returns a change with the names of the model; `nil` if the model has no class for the object.
+  /// Returns a change with the names that the model has for properties.
+  ///
+  /// Returns `nil` if the model has no class for the object.
   private func change(
     _ number: ObjectNumber, _ change: HistoryFormat.Change
   ) -> PersistentHistoryChange? {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Records the changes of a transaction in the history, within the same transaction.
+/// Records the changes of a transaction in the history, within the transaction itself.
 ///
-/// The entries of a transaction are contiguous in the keyspace: its header, followed by its changes
-/// in chunks. A batch request of any size needs memory for only one chunk.
+/// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
+/// in chunks. So a batch request of any size needs memory for only one chunk.
 final class HistoryWriter {
-  /// The author and the context of the changes.
+  /// The author of the changes and the name of their context.
   struct Origin {
     var author: String?
     var contextName: String?
   }
 
-  /// The size in bytes at which a chunk is written.
+  /// The size at which a chunk is written, in bytes.
   private static let chunkByteCount = 1 << 15
 
   private let transaction: WriteTransaction
@@ -31,12 +31,16 @@ final class HistoryWriter {
     try flushIfFull()
   }
 
-  /// - Parameter properties: The numbers of the properties in the store.
+  /// Records the update of an object.
+  ///
+  /// - Parameter properties: The numbers that the changed properties have in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {
     HistoryFormat.append(.update(properties), number, to: &chunk)
     try flushIfFull()
   }
 
+  /// Records the deletion of an object.
+  ///
   /// - Parameter tombstone: The numbers of the preserved properties, and their values as text.
   func deleted(_ number: ObjectNumber, _ tombstone: [(UInt16, String)]) throws {
     HistoryFormat.append(.delete(tombstone), number, to: &chunk)
@@ -72,6 +76,8 @@ final class HistoryWriter {
     return keyspace
   }
 
-  /// Writes the last chunk; a transaction that changed no object records nothing.
+  /// Writes the last chunk.
+  ///
+  /// If the transaction changed no object, the history records nothing.
   func finish() throws { try flush() }
 }

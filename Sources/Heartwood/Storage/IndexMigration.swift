@@ -1,5 +1,6 @@
-/// Migrates the indexes of a store to a model: builds new ones, and removes those that no class
-/// declares any more.
+/// Migrates the indexes of a store to a model.
+///
+/// New indexes are built, and indexes that no class declares any more are removed.
 struct IndexMigration {
   let step: MigrationStep
   let derived: DerivedAttributeMigration
@@ -19,7 +20,8 @@ struct IndexMigration {
     let name = step.model.keyspace(index)
     let members = index.entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
-    // Entries of entities that left the index cannot be found selectively: the index is rebuilt.
+    // If the index covers entities that no longer belong to it, it is rebuilt, because their
+    // entries cannot be found individually.
     let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty
       && (!coversOnlyMembers || members.contains(where: { try changes(index, $0) }))
@@ -44,7 +46,7 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // A row without a value now has one.
+      // Rows that had no value now have the declared value.
       return before.kind.isOptional
     }
   }
@@ -74,8 +76,8 @@ struct IndexMigration {
     let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .incompatibleSchema,
-      "\(index.entity.name) cannot be unique by \(names): the store has duplicates. "
-        + "Open it with the previous model, and change all but one of them.",
+      "\(index.entity.name) cannot be unique by \(names) because the store has duplicates. "
+        + "Open the store with the previous model, and change all but one of the duplicates.",
       objectID: ManagedObjectID(number, step.model.space))
   }
 }

@@ -1,28 +1,30 @@
 /// The progress of a store's migration to another model.
 public struct MigrationProgress: Sendable, Hashable {
-  /// The kinds of work on rows.
+  /// The kinds of work that a migration does on rows.
   public enum Work: Sendable {
-    /// Converting relationships to their new form.
+    /// Converts relationships to their new form.
     case relationships
-    /// Computing derived attributes.
+    /// Computes derived attributes.
     case derivedAttributes
-    /// Building indexes.
+    /// Builds indexes.
     case indexes
   }
 
   /// The version of the model that the store is migrated to.
   public let version: Int
-  /// The current work.
+  /// The kind of work that is in progress.
   public let work: Work
-  /// The entity whose rows are processed.
+  /// The name of the entity whose rows are being processed.
   public let entityName: String
   /// The number of rows, or of relationship entries, processed so far.
   public let completedCount: Int
-  /// The number of rows; a to-many relationship may have more entries.
+  /// The number of rows of the entity.
+  ///
+  /// A to-many relationship may have more entries.
   public let totalCount: Int
 }
 
-/// Counts the processed rows of one piece of work, and reports the progress.
+/// Counts the rows that a migration has processed for one kind of work, and reports the progress.
 struct ProgressCount {
   private let work: MigrationProgress.Work
   private let entityName: String
@@ -30,7 +32,7 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The last counted row; more of its entries may follow.
+  /// The last counted row, which may have further entries.
   private var last: ObjectNumber?
 
   init(
@@ -43,7 +45,9 @@ struct ProgressCount {
     total = try step.objects(storage).count()
   }
 
-  /// Counts the rows that some references belong to; the references come row by row.
+  /// Counts the rows that references belong to.
+  ///
+  /// - Parameter numbers: The rows of the references, with equal rows adjacent.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {
@@ -53,7 +57,7 @@ struct ProgressCount {
     add(count)
   }
 
-  /// Counts processed rows.
+  /// Adds a number of processed rows to the count and reports the progress.
   mutating func add(_ count: Int) {
     completed += count
     report?(

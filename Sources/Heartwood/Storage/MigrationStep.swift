@@ -1,9 +1,9 @@
 import Foundation
 
-/// A migration step of a store from one model to the next, in one transaction.
+/// A step that migrates a store from one model to the next, in one transaction.
 ///
-/// Rows are not rewritten if their layout can still describe them. Work on the rows of an entity
-/// proceeds in batches, so memory use does not depend on their number.
+/// Rows are not rewritten if an existing layout can still describe them. The rows of an entity are
+/// processed in batches, so memory use does not depend on their number.
 struct MigrationStep {
   let transaction: WriteTransaction
   /// The store's model before the step.
@@ -13,9 +13,9 @@ struct MigrationStep {
   let model: StoreModel
   let progress: (@Sendable (MigrationProgress) -> Void)?
 
-  /// Applies the difference of the models.
+  /// Applies the difference between the two models.
   ///
-  /// - Throws: `incompatibleSchema` if the store's objects do not allow it.
+  /// - Throws: `incompatibleSchema` if the objects in the store do not allow the change.
   func run() throws {
     try removeEntities()
     try RelationshipMigration(step: self).run()
@@ -27,7 +27,9 @@ struct MigrationStep {
     }
   }
 
-  /// Returns the entity before the step; `nil` if it is new.
+  /// Returns the entity as it was before the step.
+  ///
+  /// Returns `nil` if the entity is new.
   func known(_ storage: EntityStorage) -> StoredModel.StoredEntity? {
     before.entity(storage.number)
   }

@@ -1,13 +1,16 @@
 import Dispatch
 import Synchronization
 
-/// Retains the views that contexts have read recently, and releases those no longer in use.
+/// Retains the views that contexts have read recently, and releases them when they are no longer
+/// used.
 ///
-/// A context without a pin reads the newest generation. It must not block log reclamation for a
-/// generation that it happened to read last. So the context refers to its view weakly, and this
-/// object keeps the view alive from one read to the next.
+/// A context without a pin reads the newest generation. It must not block log reclamation because
+/// of a generation that it read some time ago. So the context refers to its view weakly, and this
+/// object retains the view between two reads.
 final class RecentViews: Sendable {
-  /// The time after which an unused view is released; at most twice as much passes.
+  /// The time after which an unused view is released.
+  ///
+  /// The actual time is at most twice as long.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
   private struct Content {
@@ -15,14 +18,14 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // @unchecked because a view is only retained here; only the context's thread uses it.
+  // @unchecked because the views are only retained here; only the thread of the context uses them.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }
 
   private let guarded = Mutex(Guarded())
 
-  /// Retains a view for a while.
+  /// Retains a view until it has not been used for some time.
   func hold(_ view: StoreView) {
     let starts = guarded.withLock { guarded in
       guarded.content.views.append(view)
@@ -48,7 +51,8 @@ final class RecentViews: Sendable {
       guarded.content.isTicking = !guarded.content.views.isEmpty
       return guarded.content.isTicking
     }
-    // Releases the views outside the lock, since one may be the last reference to a generation.
+    // Releases the views outside the lock, because one of them may be the last reference to a
+    // generation.
     withExtendedLifetime(idle) {}
     if shouldContinue { scheduleTick() }
   }

@@ -1,8 +1,8 @@
 extension StoredModel {
-  /// Returns the destinations of a relationship and its keyspace.
+  /// Returns the stored description of a relationship: its destinations, inverse and keyspace.
   ///
-  /// A reference is a field of its record. If its inverse is an unordered relationship, `edges.N.P`
-  /// also lists the objects that refer to an object; the inverse then needs no list of its own. All
+  /// A reference is a field of a record. If the inverse of the reference is unordered, `edges.N.P`
+  /// also lists the objects that refer to an object, so the inverse needs no list of its own. All
   /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. So the entries of a
   /// keyspace never change their format.
   func ends(
@@ -31,8 +31,8 @@ extension StoredModel {
     return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
   }
 
-  /// Returns the identification of a relationship: the number of the entity that declares it, and
-  /// its own number there.
+  /// Returns the identifier of a relationship, which consists of the number of the entity that
+  /// declares it and the property's number in that entity.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {
@@ -45,7 +45,8 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Returns the entity that declares a property, which this one may inherit.
+  /// Returns the entity that declares a property, which is this entity or one that it inherits
+  /// from.
   func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let superentity = entity.superentity, property.slot < superentity.properties.count {
@@ -54,7 +55,7 @@ extension EntityDescription {
     return entity
   }
 
-  /// Returns whether a to-many relationship has a list of its own.
+  /// Returns whether a to-many relationship has its own list of members.
   func listsMembers(_ property: PropertyDescription) -> Bool {
     guard case .toMany(let isOrdered) = property.kind else { return false }
     guard !isOrdered, let inverse = inverses[property.slot] else { return true }

@@ -1,12 +1,12 @@
 /// Migrates the relationships of a store to the keyspaces that a new model uses.
 ///
-/// References stay in their fields. Lists, and entries that list the referring objects, are built
-/// in keyspaces of their own; the old keyspaces are removed after all new ones are built. A new
-/// relationship is filled from its inverse, if the store has that.
+/// References stay in their fields. Lists of members and of referring objects are built in new
+/// keyspaces; the old keyspaces are removed after all new ones have been built. A new relationship
+/// is filled from its inverse if the store already has the inverse.
 struct RelationshipMigration {
   let step: MigrationStep
 
-  /// The objects at the two ends of one relation.
+  /// The objects at the two ends of a relation.
   typealias Pair = (own: ObjectNumber, other: ObjectNumber)
 
   func run() throws {
@@ -18,7 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collects everything before rows are rewritten: collecting reads them in their old form.
+    // Everything is collected before any row is rewritten, because collecting reads the rows in
+    // their old form.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -31,7 +32,7 @@ struct RelationshipMigration {
     }
   }
 
-  /// Returns the relationships that the store already had for an entity, with their old form.
+  /// Returns an entity's relationships that the store already had, with their old descriptions.
   private func kept(
     _ storage: EntityStorage, _ known: StoredModel.StoredEntity
   ) -> [(property: PropertyDescription, old: StoredModel.StoredProperty)] {
@@ -46,7 +47,7 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with the old content of a relationship, for the objects of one entity in order.
+  /// Calls `body` with the old members of a relationship, for the objects of one entity in order.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -65,7 +66,7 @@ struct RelationshipMigration {
     }
   }
 
-  /// Iterates over the references in records, in the form in which they were written.
+  /// Iterates over the references in records, using the layouts that the records were written with.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
@@ -96,7 +97,7 @@ struct RelationshipMigration {
 
   // MARK: Converting
 
-  /// Moves the relationship of an entity's objects to its new keyspace.
+  /// Moves a relationship of an entity's objects to the relationship's new keyspace.
   private func convert(
     _ property: PropertyDescription, _ storage: EntityStorage, _ old: StoredModel.StoredProperty,
     _ known: StoredModel.StoredEntity
@@ -130,21 +131,21 @@ struct RelationshipMigration {
 
   // MARK: Removing
 
-  /// Removes the entries of a removed entity from keyspaces that are still in use.
+  /// Removes the entries of a removed entity from keyspaces that are still used.
   func forget(_ entity: StoredModel.StoredEntity) throws {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes the entries of an entity's relationship, if other entities still use the keyspace.
+  /// Removes the entries of an entity's relationship if other entities still use the keyspace.
   ///
-  /// A keyspace that nothing uses is removed completely elsewhere.
+  /// A keyspace that is no longer used is removed as a whole at the end of the step.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // These entries belong to the references of the members.
+    // These entries belong to the references of the members, which are handled separately.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {
@@ -175,7 +176,7 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes references from an entity's objects to objects of removed entities.
+  /// Removes the references of an entity's objects to objects of removed entities.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {
@@ -202,8 +203,9 @@ struct RelationshipMigration {
     }
   }
 
-  /// Rewrites a row with another reference, and keeps its version: conflict detection ignores the
-  /// change.
+  /// Changes a reference in a row.
+  ///
+  /// The row keeps its version, so that conflict detection ignores the change.
   private func setReference(
     _ property: PropertyDescription, _ storage: EntityStorage, _ number: ObjectNumber,
     _ target: ObjectNumber?
@@ -217,9 +219,9 @@ struct RelationshipMigration {
     if target != nil, !values[property.slot].isNull {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(storage.entity.name).\(property.name) can lead to one object only, but the store has "
-          + "several that refer to this one. Make it a to-many relationship, or open the store "
-          + "with the previous model, and change all but one of them.",
+        "\(storage.entity.name).\(property.name) can lead to one object only, but several objects "
+          + "in the store refer to this object. Make it a to-many relationship, or open the store "
+          + "with the previous model and change all but one of the references.",
         objectID: ManagedObjectID(number, step.model.space))
     }
     values[property.slot] = target.map { .integer($0.bits) } ?? .null
@@ -228,15 +230,17 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship, and a keyspace with the content of its inverse.
+  /// A new relationship, and a keyspace with the contents of its inverse.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The keyspace of the pairs of owner and member, in the order of the owners.
+    /// The keyspace of the pairs of owner and member, sorted by owner.
     let sorted: String
   }
 
-  /// Collects the content of a new relationship; returns `nil` if there is none.
+  /// Collects the contents of a new relationship.
+  ///
+  /// Returns `nil` if the relationship needs no filling.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {
@@ -244,7 +248,7 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // A relationship without a keyspace of its own uses that of its inverse.
+    // A relationship without a keyspace of its own uses the keyspace of its inverse.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)
@@ -287,7 +291,7 @@ struct RelationshipMigration {
     try step.transaction.removeKeyspace(filling.sorted)
   }
 
-  /// Returns whether the store had a relationship of an entity.
+  /// Returns whether the store already had a relationship of an entity.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
     guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]
@@ -298,7 +302,7 @@ struct RelationshipMigration {
   }
 }
 
-/// Writes the members of a to-many relationship, one owner after the other.
+/// Writes the members of a to-many relationship, one owner after another.
 private struct MemberList {
   private let entries: KeyspaceWriter
   private let isOrdered: Bool
@@ -323,7 +327,7 @@ private struct MemberList {
 }
 
 extension MigrationStep {
-  /// Returns whether the step removes entities that a relationship could lead to.
+  /// Returns whether the step removes entities that a relationship could refer to.
   func losesTargets(_ old: StoredModel.StoredProperty) -> Bool {
     old.ends?.targets.contains { stored.entity($0) == nil } ?? false
   }

@@ -1,17 +1,17 @@
-/// The rows and the member lists that differ between two generations.
+/// The rows and member lists that differ between two generations.
 ///
-/// It is computed from the keys that differ, without reading values.
+/// The difference is computed from the keys that differ, without reading values.
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members a keyspace of edges lists, by the
-  /// position of their entity.
+  /// The slots of the to-many relationships whose members a keyspace lists, by the name of the
+  /// keyspace and the position of the entity.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change of each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
-  /// The slots of to-many relationships whose members differ.
+  /// The slots of the to-many relationships whose members differ, by object.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
-  /// The keyspaces of rows whose entity the model does not know.
+  /// The keyspaces of rows whose entity is not in the model.
   private(set) var unknownKeyspaces: Set<String> = []
 
   init(_ model: StoreModel) {
@@ -28,7 +28,9 @@ struct RowDifference {
     self.slots = slots
   }
 
-  /// Returns whether differences in a keyspace matter; those in indexes and the history do not.
+  /// Returns whether differences in a keyspace are relevant.
+  ///
+  /// Differences in indexes and in the history are not.
   func isRelevant(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }
@@ -54,14 +56,15 @@ struct RowDifference {
 
   /// Records all differences between two generations.
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // Only changed leaves are compared, and the condition skips those of other keyspaces.
+    // Only changed leaf pages are compared, and the condition skips irrelevant keyspaces.
     let known = self
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
 
-  /// Records the differences between two generations while a condition on the number of rows holds.
+  /// Records the differences between two generations as long as a condition on the number of rows
+  /// holds.
   ///
-  /// - Returns: Whether the result is complete.
+  /// - Returns: Whether all differences were recorded.
   mutating func recordChanges(
     in store: Store, from source: Snapshot, to target: Snapshot,
     while isWanted: (_ count: Int) throws -> Bool
@@ -79,16 +82,16 @@ struct RowDifference {
     return true
   }
 
-  /// All objects that differ, in the order in which they were created.
+  /// All objects that differ, in the order of their creation.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
   var isEmpty: Bool { rows.isEmpty && lists.isEmpty && unknownKeyspaces.isEmpty }
 }
 
 extension RowDifference {
-  /// Returns the changes of the objects between two generations.
+  /// Returns the changes of objects between two generations.
   ///
-  /// - Complexity: That of `Store.changes`, plus two row reads for each updated object.
+  /// - Complexity: That of `Store.changes`, plus two row reads for each object that differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {
@@ -112,7 +115,7 @@ extension RowDifference {
 extension ChangeSet {
   /// Records the change of an object.
   ///
-  /// - Parameter lists: The slots of its to-many relationships whose members differ.
+  /// - Parameter lists: The slots of the object's to-many relationships whose members differ.
   mutating func record(
     _ number: ObjectNumber, _ storage: EntityStorage, _ model: StoreModel,
     before: [StoredValue]?, after: [StoredValue]?, lists: Set<Int>
@@ -120,7 +123,8 @@ extension ChangeSet {
     let id = ManagedObjectID(number, model.space)
     let entity = storage.entity
     switch (before, after) {
-    // Deletion may have left member entries of an object that neither generation has.
+    // A deletion may have left member entries of an object that does not exist in either
+    // generation.
     case (nil, nil): return
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)

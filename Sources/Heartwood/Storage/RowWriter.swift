@@ -1,12 +1,12 @@
-/// Writes records with their entries in indexes and edges, and the history, in one transaction.
+/// Writes records, their entries in indexes and edges, and the history, in one transaction.
 ///
-/// Its tables skip exclusivity checks, because one thread uses them for every row.
+/// The tables skip exclusivity checks, because only one thread uses them, for every row.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
   private let history: HistoryWriter?
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
-  /// The keyspaces of records, by the position of the entity.
+  /// The keyspaces of records, by the position of their entity.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   @exclusivity(unchecked) private var nextRows: [Int: Int64] = [:]
 
@@ -36,7 +36,7 @@ final class RowWriter {
 
   // MARK: Rows
 
-  /// Returns the number of a new row.
+  /// Returns an unused number for a new row.
   func nextNumber(_ storage: EntityStorage) throws -> ObjectNumber {
     let row: Int64
     if let known = nextRows[storage.number] {
@@ -52,7 +52,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the next row IDs and the rest of the history.
+  /// Writes the next row IDs and the remaining part of the history.
   func finish() throws {
     try history?.finish()
     for (entity, row) in nextRows {
@@ -62,7 +62,9 @@ final class RowWriter {
     }
   }
 
-  /// Returns the content of a row; `nil` if there is none, as for a temporary number.
+  /// Returns the contents of a row.
+  ///
+  /// Returns `nil` if there is no such row, which includes all temporary numbers.
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
@@ -78,16 +80,16 @@ final class RowWriter {
     return try objects(storage).withValue(number.row) { _ in } != nil
   }
 
-  /// Writes a row and its new entries.
+  /// Writes a row and its new index entries.
   ///
-  /// Entries of `before` that no longer apply must already be removed.
+  /// Entries of `before` that no longer apply must already have been removed.
   ///
   /// - Parameters:
-  ///   - lists: The slots of changed to-many relationships, for the history.
-  ///   - version: The current version of the row, if conflict detection is to ignore the change.
-  /// - Throws: `constraintConflict` if another row has the same values of a unique index over
-  ///   attributes that are derived over a relationship; other unique indexes were checked before.
-  ///   `validation` if a value could not be read back.
+  ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
+  ///   - version: The row's current version, if conflict detection is to ignore the change.
+  /// - Throws: `constraintConflict` if another row has the same values in a unique index over
+  ///   attributes that are derived over a relationship; the other unique indexes have already been
+  ///   checked. `validation` if a value could not be read back.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -112,7 +114,7 @@ final class RowWriter {
     }
   }
 
-  /// Updates the entries that list a row at the other ends of its references.
+  /// Updates the entries that list a row at the other end of its references.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -139,7 +141,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries of a row, except those that stay the same.
+  /// Removes the index entries of a row, except those that do not change.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -153,7 +155,9 @@ final class RowWriter {
     }
   }
 
-  /// Deletes a row with its entries and its own member lists; the lists of other rows stay.
+  /// Deletes a row, its index entries and its own member lists.
+  ///
+  /// Entries in the lists of other rows are not removed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -179,7 +183,9 @@ final class RowWriter {
     }
   }
 
-  /// Returns the object with these values in a unique index; `key` is the key of the values.
+  /// Returns the object that has the given values in a unique index.
+  ///
+  /// - Parameter key: The key of the values.
   ///
   /// - Precondition: Rows and index entries are consistent.
   func owner(
@@ -189,7 +195,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Several entries may share a shortened key except for the number. Their rows decide.
+    // Several entries may have the same shortened key, apart from the object number. Their rows are
+    // compared.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
@@ -206,7 +213,7 @@ final class RowWriter {
 
   // MARK: Edges
 
-  /// Returns the last components of an object's edge keys: positions, or object numbers.
+  /// Returns the last components of an object's edge keys, which are positions or object numbers.
   private func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var components: [Int64] = []
@@ -217,7 +224,7 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the objects that edges, or an index over a reference, list for an object.
+  /// Returns the objects that a keyspace of edges or an index over a reference lists for an object.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []
@@ -228,14 +235,16 @@ final class RowWriter {
     return numbers
   }
 
-  /// Replaces the members of an ordered relationship, and writes only the positions that differ.
+  /// Replaces the members of an ordered relationship.
+  ///
+  /// Only positions that differ are written.
   func putList(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
   ) throws {
     let edges = try keyspace(name)
     let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
     for (position, member) in members.enumerated() {
-      // Positions are contiguous unless another context has written them.
+      // Positions are contiguous unless another context has written the list.
       if position < before.count, before[position] == member, positions[position] == position {
         continue
       }
@@ -253,7 +262,7 @@ final class RowWriter {
     return try keyspace(name).withValue(key) { _ in } != nil
   }
 
-  /// Adds or removes members of a many-to-many relationship, in the entries of this side.
+  /// Adds or removes members of a many-to-many relationship, on one side of the relationship only.
   func changeEdges(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
   ) throws {
@@ -266,7 +275,7 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Returns whether both values have the same entry in the index.
+  /// Returns whether two rows have the same entry in the index.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
     guard let other else { return false }
     return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }

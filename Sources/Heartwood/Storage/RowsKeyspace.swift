@@ -1,4 +1,4 @@
-/// Read access to a keyspace in a snapshot or within a transaction.
+/// Provides read access to a keyspace in a snapshot or within a transaction.
 enum RowsKeyspace {
   case snapshot(KeyspaceReader)
   case transaction(KeyspaceWriter)
@@ -11,7 +11,9 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a row; returns `nil` if there is none.
+  /// Calls `body` with the value of a row.
+  ///
+  /// Returns `nil` if the row does not exist.
   func withValue<R>(_ row: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(row, body)
@@ -19,7 +21,9 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a key; returns `nil` if there is none.
+  /// Calls `body` with the value of a key.
+  ///
+  /// Returns `nil` if the key does not exist.
   func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(key, body)
@@ -27,8 +31,10 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` for each entry of a range of keys, in order or reversed, until it returns
-  /// `false`.
+  /// Calls `body` for each entry in a range of keys, until `body` returns `false`.
+  ///
+  /// The entries are visited in ascending order of their keys, or in descending order if `reversed`
+  /// is `true`.
   func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (RawSpan, RawSpan) throws -> Bool
@@ -41,8 +47,9 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of each of several rows, in their order; with `nil` for a missing
-  /// row.
+  /// Calls `body` with the value of each of several rows, in the given order.
+  ///
+  /// The value is `nil` if the row does not exist.
   func forEach(
     of rows: [Int64], _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -1,20 +1,25 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
-/// It writes nothing. Entities and properties present in both keep their numbers. Differences are
-/// recorded as sentences, for the error of a store that cannot be opened.
+/// Nothing is written. Entities and properties that exist in both keep their numbers. Differences
+/// are recorded as sentences, which are part of the error if the store cannot be opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Differences that only the store has; a higher version removes them.
+  /// Sentences about entities and properties that only the store has.
+  ///
+  /// A schema with a higher version removes them.
   private var removals: [String] = []
-  /// Differences that the store can adopt.
+  /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
-  /// Differences that the store cannot adopt.
+  /// Sentences about differences that no migration can apply to the store.
   private var refusals: [String] = []
 
-  /// - Throws: `incompatibleSchema` if numbers run out.
+  /// Computes the new model of a store.
+  ///
+  /// - Throws: `incompatibleSchema` if there are no unused numbers left for new entities,
+  ///   properties or layouts.
   init(_ before: StoredModel, _ schema: Schema) throws {
     self.before = before
     self.schema = schema
@@ -25,9 +30,9 @@ struct SchemaReconciliation {
     for position in result.entities.indices { try finish(position) }
   }
 
-  /// Throws if the store cannot be migrated to the result.
+  /// Checks that the store can be migrated to the new model.
   ///
-  /// - Throws: `incompatibleSchema`, with each difference.
+  /// - Throws: `incompatibleSchema`, with each difference, if the store cannot be migrated.
   func requirePossible() throws(ObjectGraphError) {
     if schema.version < before.version {
       var differences = refusals + removals + changes
@@ -36,15 +41,15 @@ struct SchemaReconciliation {
       }
       try refuse(
         differences,
-        "The store has version \(before.version) of the model and this program version "
-          + "\(schema.version), which differs. Open it with the newer program.")
+        "The store has version \(before.version) of the model, and this program has version "
+          + "\(schema.version). The models differ. Open the store with the newer program.")
     }
     try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }
     try refuse(
       removals,
-      "The store has entities or properties that the program's model lacks. Declare them, or, to "
-        + "remove them for good, give the Schema a version above \(before.version).")
+      "The store has entities or properties that the program's model lacks. Declare them. To "
+        + "remove them permanently instead, give the Schema a version above \(before.version).")
   }
 
   private func refuse(
@@ -61,11 +66,11 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the old name that each new name stands for.
+  /// Returns the old name that corresponds to each new name.
   ///
-  /// A renamed entity or property takes its old name before a new one that is now called so. But
-  /// one whose current name is in the store was renamed before, unless nothing else claims the old
-  /// name.
+  /// If a renamed entity or property and a new one claim the same old name, the renamed one gets
+  /// it. An exception is one whose current name is already in the store: it was renamed earlier. It
+  /// gets the old name only if no current declaration has that name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -108,12 +113,14 @@ struct SchemaReconciliation {
     var reconciled: StoredModel.StoredEntity
     if let known {
       reconciled = known
-      if known.name != entity.name { changes.append("\(known.name) is \(entity.name) now.") }
+      if known.name != entity.name {
+        changes.append("\(entity.name) is called \(known.name) in the store.")
+      }
       reconciled.name = entity.name
     } else {
       guard result.lastEntity < ObjectNumber.maxEntity else {
         throw ObjectGraphError(
-          .incompatibleSchema, "The store has no entity number left for \(entity.name).")
+          .incompatibleSchema, "The store has no unused number for the entity \(entity.name).")
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
@@ -138,7 +145,9 @@ struct SchemaReconciliation {
       let name = "\(entity.name).\(property.name)"
       let old = matches[property.storedName].flatMap { old in known.first { $0.name == old } }
       if var old {
-        if old.name != property.storedName { changes.append("\(old.name) is \(name) now.") }
+        if old.name != property.storedName {
+          changes.append("\(name) is called \(old.name) in the store.")
+        }
         old.name = property.storedName
         compare(old.kind, kind, name)
         if old.kind.isOptional, !kind.isOptional { stored.recordConstant(property, old.number) }
@@ -146,7 +155,8 @@ struct SchemaReconciliation {
         stored.properties.append(old)
       } else {
         guard stored.lastProperty < .max else {
-          throw ObjectGraphError(.incompatibleSchema, "The store has no number left for \(name).")
+          throw ObjectGraphError(
+            .incompatibleSchema, "The store has no unused number for the property \(name).")
         }
         stored.lastProperty += 1
         stored.recordConstant(property, stored.lastProperty)
@@ -171,7 +181,7 @@ struct SchemaReconciliation {
       changes.append("\(phrase).")
     } else {
       refusals.append(
-        "\(phrase). Give the new one another name, and fill it in a custom MigrationStage.")
+        "\(phrase). Give the new property another name, and fill it in a custom MigrationStage.")
     }
   }
 
@@ -196,7 +206,7 @@ struct SchemaReconciliation {
     }
   }
 
-  /// Compares a relationship with its previous destinations and inverse.
+  /// Compares a relationship's destinations and inverse with those in the store.
   private mutating func compareEnds(
     _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
     _ entity: EntityDescription, _ destination: EntityDescription?
@@ -225,12 +235,12 @@ struct SchemaReconciliation {
     guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
     refusals.append(
       "\(name) and \(inverse.entity.name).\(inverse.property.name) are not inverses of each other "
-        + "in the store. Declare a new one, and fill it in a custom MigrationStage.")
+        + "in the store. Declare a new relationship, and fill it in a custom MigrationStage.")
   }
 
   // MARK: The rest
 
-  /// Adds whatever depends on the numbers of all entities: layouts, indexes and derivations.
+  /// Adds everything that depends on the numbers of all entities: layouts, indexes and derivations.
   private mutating func finish(_ position: Int) throws {
     var stored = result.entities[position]
     guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
@@ -248,19 +258,22 @@ struct SchemaReconciliation {
 }
 
 extension StoredModel {
-  /// Returns the model with the changes that `schema` makes; this model, if the schema has a lower
-  /// version but no differences.
+  /// Returns the model after migration to a schema.
   ///
-  /// - Throws: `incompatibleSchema`, with each difference that cannot be migrated.
+  /// If the schema has a lower version but does not differ, it returns this model.
+  ///
+  /// - Throws: `incompatibleSchema`, with each difference, if the store cannot be migrated.
   func reconciled(with schema: Schema) throws -> StoredModel {
     let reconciliation = try SchemaReconciliation(self, schema)
     try reconciliation.requirePossible()
     return reconciliation.result
   }
 
-  /// Returns a description of a derivation with numbers, which renaming does not change.
+  /// Returns a description of a derivation that uses numbers instead of names.
   ///
-  /// A different description means that the attribute must be recomputed.
+  /// So renaming does not change the description.
+  ///
+  /// If the description changes, the attribute must be recomputed.
   func signature(of derived: DerivedAttribute, in own: StoredEntity) throws -> String {
     func word(_ property: PropertyDescription, _ entity: StoredEntity) throws -> String {
       let stored = try entity.stored(property)
@@ -283,7 +296,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value of a property for all existing records, which have no value of it.
+  /// Records the value that a property has in all existing records, which have no value for it.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices
@@ -292,7 +305,7 @@ extension StoredModel.StoredEntity {
     }
   }
 
-  /// Adds a layout for new records, if they cannot use the latest one.
+  /// Adds a layout for new records if the latest layout does not suit them.
   fileprivate mutating func addLayout(for entity: EntityDescription) throws {
     let known = Dictionary(uniqueKeysWithValues: properties.map { ($0.number, $0.kind) })
     for position in layouts.indices {
@@ -303,7 +316,7 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // A layout with a constant for an optional property cannot store `nil`.
+    // With a layout that has a constant for an optional property, `nil` cannot be stored.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {
@@ -311,7 +324,7 @@ extension StoredModel.StoredEntity {
     }
     guard layouts.count < Int(UInt16.max) else {
       throw ObjectGraphError(
-        .incompatibleSchema, "The store has no number left for a layout of \(entity.name).")
+        .incompatibleSchema, "The store has no unused number for a layout of \(entity.name).")
     }
     layouts.append(.init(columns: columns))
   }

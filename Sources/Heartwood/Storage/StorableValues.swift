@@ -1,22 +1,26 @@
-/// Checks that values, and rows of them, can be read back after they are stored.
+/// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row: a longer one could not be read at once.
+  /// The maximum length of a row, in bytes.
+  ///
+  /// A longer row could not be read at once.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
-  /// Returns whether a record is one that possibly cannot be read back.
+  /// Returns whether a record might not be readable after it has been stored.
   func needsCheck(_ record: [UInt8]) -> Bool { record.count > 1 << 20 || hasDecimals }
 
-  /// Requires that a row of these values can be stored and read back.
+  /// Checks that a row with the given values can be stored and read back.
   ///
-  /// - Throws: `validation`, with the object, its entity and property, and the limit.
-  /// - Complexity: Linear in the number of attributes of variable length.
+  /// - Throws: `validation`, with the object, its entity, the property and the limit.
+  /// - Complexity: O(n) for n attributes of variable length.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {
       throw ObjectGraphError(.validation, failure, objectID: id())
     }
   }
 
-  /// Returns the reason why a row of these values cannot be stored; `nil` if it can.
+  /// Returns the reason why a row with the given values cannot be stored.
+  ///
+  /// Returns `nil` if the row can be stored.
   func refusal(of values: [StoredValue]) -> String? {
     var (total, tombstone) = (fixedByteCount, 0)
     for property in variableColumns {
@@ -35,14 +39,16 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // On deletion, all preserved values form one history entry, which other data shares.
+    // When the row is deleted, all preserved values are in one history entry, which also contains
+    // other data.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     guard tombstone > limit else { return nil }
     let property = variableColumns.filter(\.options.isPreservedOnDeletion)
       .max { values[$0.slot].textByteCount < values[$1.slot].textByteCount }
     return property.map {
-      "\(entity.name).\($0.name) is preserved on deletion: with other attributes, as text of "
-        + "\(tombstone) bytes; the limit is \(limit). Do not preserve it, or store it in a file."
+      "\(entity.name).\($0.name) is preserved on deletion. The preserved attributes take "
+        + "\(tombstone) bytes as text; the limit is \(limit). Do not preserve this attribute, or "
+        + "store its value in a file."
     }
   }
 
@@ -53,13 +59,13 @@ extension EntityStorage {
       isTotal
       ? "A \(entity.name) takes \(count) bytes, most of them \(entity.name).\(property.name)"
       : "\(entity.name).\(property.name) takes \(count) bytes"
-    return "\(subject); the limit of an object is \(limit) (\(limit >> 20) MiB). Divide it between "
-      + "several objects, or store it in a file."
+    return "\(subject); the limit for an object is \(limit) (\(limit >> 20) MiB). Divide the value "
+      + "between several objects, or store it in a file."
   }
 }
 
 extension PropertyDescription {
-  /// Returns whether a value is NaN in a decimal attribute.
+  /// Returns whether the attribute is a decimal number and the value is NaN.
   fileprivate func isNotANumber(_ value: StoredValue) -> Bool {
     guard fieldStorageType == .decimal, case .string("NaN") = value else { return false }
     return true
@@ -67,7 +73,7 @@ extension PropertyDescription {
 }
 
 extension StoredValue {
-  /// The size of the value in the variable part of a record.
+  /// The number of bytes that the value takes in the variable part of a record.
   fileprivate var variableByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -76,7 +82,7 @@ extension StoredValue {
     }
   }
 
-  /// The size of ``text``, which the history stores.
+  /// The maximum number of bytes of the value's ``text``, which the history stores.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

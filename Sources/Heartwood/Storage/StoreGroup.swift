@@ -1,18 +1,20 @@
 import Foundation
 import Synchronization
 
-/// The stores of a container, and the store to which each class is assigned.
+/// The stores of a container, and the classes assigned to each store.
 ///
-/// Other threads may add and remove stores while contexts are in use; each access sees the stores
-/// of that moment.
+/// Other threads may add and remove stores while contexts are in use. Each access uses the stores
+/// that the container has at that moment.
 final class StoreGroup: Sendable {
-  /// A current or removed store of the container.
+  /// A store that is, or was, in the container.
   struct AttachedStore: Sendable {
-    /// The location; `nil` for the in-memory store that the container was created with.
+    /// The location of the store.
+    ///
+    /// It is `nil` for an in-memory store, with which a container can be created.
     let url: URL?
     let store: Store
     let model: StoreModel
-    /// The identity of the store in generation tokens.
+    /// The identity that the store has in generation tokens.
     let identity: StoreIdentity
 
     init(url: URL?, store: Store, model: StoreModel) {
@@ -26,19 +28,21 @@ final class StoreGroup: Sendable {
       self.identity = identity
     }
 
-    /// The name of the store in messages.
+    /// The name of the store in error messages.
     var name: String { url?.storeLocation ?? "in memory" }
 
-    /// Returns a snapshot of the generation that a token has for this store, or of the newest.
+    /// Returns a snapshot of this store's generation in a token, or of the newest generation.
     ///
-    /// - Throws: `foreignStore` if the token covers other stores only; `generationExpired`.
+    /// - Throws: `foreignStore` if the token covers only other stores; `generationExpired`.
     func snapshot(at token: QueryGenerationToken) throws -> Snapshot {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
-      throw StorageError(.foreignStore, "The token has no generation of the store \(name).")
+      throw StorageError(.foreignStore, "The token does not cover the store \(name).")
     }
 
-    /// Returns the generation that a token has for this store.
+    /// Returns this store's generation in a token.
+    ///
+    /// Returns `nil` if the token does not cover the store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
     }
@@ -46,17 +50,18 @@ final class StoreGroup: Sendable {
 
   private struct Content {
     var attachedStores: [AttachedStore]
-    /// The removed stores; their `store` is replaced with another one so that the removed one can
-    /// close.
+    /// The removed stores.
+    ///
+    /// Their `store` is replaced with another store, so that the removed store can be closed.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastObserver: UInt64 = 0
   }
 
-  /// The store that the container was created with, even after it was removed.
+  /// The store that the container was created with, even if it has been removed since.
   let first: AttachedStore
   private let content: Mutex<Content>
-  /// Whether a store was ever added or removed.
+  /// Whether a store was ever added to or removed from the container.
   var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
   private let isChanged = Atomic(false)
 
@@ -68,7 +73,9 @@ final class StoreGroup: Sendable {
   /// The current stores, in the order in which they were added.
   var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
-  /// Returns the store that matches a condition, including removed ones.
+  /// Returns the store that matches a condition.
+  ///
+  /// Removed stores are searched, too.
   func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {
     content.withLock { content in
       content.attachedStores.first { isWanted($0.model) }
@@ -80,7 +87,8 @@ final class StoreGroup: Sendable {
 
   /// Adds a store.
   ///
-  /// - Throws: As ``requireNew(_:_:)`` and ``requireUnassigned(_:)``.
+  /// - Throws: `invalidArgument` if the container already has the store; `invalidModel` if one of
+  ///   its classes is already assigned to a store.
   func add(_ attached: AttachedStore) throws {
     try content.withLock { content in
       try Self.requireNew(attached.identity, attached.model.space.store, content.attachedStores)
@@ -93,7 +101,9 @@ final class StoreGroup: Sendable {
     notifyObservers()
   }
 
-  /// Removes a store; later reads from it throw an error.
+  /// Removes a store.
+  ///
+  /// Later reads from the store throw an error.
   ///
   /// - Throws: `invalidArgument` if the container has no store at the URL.
   func remove(_ url: URL) throws -> AttachedStore {
@@ -107,7 +117,7 @@ final class StoreGroup: Sendable {
       else {
         let names = content.attachedStores.map(\.name).joined(separator: ", ")
         throw StorageError(
-          .invalidArgument, "The container has no store at \(location). It has: \(names).")
+          .invalidArgument, "The container has no store at \(location). Its stores are: \(names).")
       }
       let attached = content.attachedStores.remove(at: position)
       attached.model.markRemoved()
@@ -119,8 +129,9 @@ final class StoreGroup: Sendable {
     }
   }
 
-  /// Registers `body` to be called after a store was added or removed, until
-  /// ``endObservation(_:)`` is called with the returned ID.
+  /// Registers `body` to be called each time a store has been added or removed.
+  ///
+  /// To end the calls, pass the returned ID to ``endObservation(_:)``.
   func observe(_ body: @escaping @Sendable () -> Void) -> UInt64 {
     content.withLock { content in
       content.lastObserver += 1
@@ -136,14 +147,18 @@ final class StoreGroup: Sendable {
     for body in content.withLock({ $0.observers.values.map { $0 } }) { body() }
   }
 
-  /// Throws `invalidArgument` if the container already has a store at a URL.
+  /// Checks that the container does not have a store at a URL.
+  ///
+  /// - Throws: `invalidArgument` if it has one.
   func requireNew(_ url: URL) throws {
     guard let known = attachedStores.first(where: { $0.url?.storeLocation == url.storeLocation })
     else { return }
     throw Self.known(known)
   }
 
-  /// Throws `invalidArgument` if the container already has a store, perhaps at another path.
+  /// Checks that the container does not have a store, not even at another path.
+  ///
+  /// - Throws: `invalidArgument` if it has the store.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, attachedStores)
   }
@@ -158,11 +173,13 @@ final class StoreGroup: Sendable {
   private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already has this store: \(attached.name). A copy counts as the same one: "
-        + "the IDs of its objects are the same.")
+      "The container already has this store (\(attached.name)). A copy of a store counts as the "
+        + "same store, because its objects have the same IDs.")
   }
 
-  /// Throws `invalidModel` if a class, or another of the same name, is already assigned to a store.
+  /// Checks that no class with an entity's name is assigned to a store.
+  ///
+  /// - Throws: `invalidModel` if there is one.
   func requireUnassigned(_ entity: EntityDescription) throws {
     try Self.requireUnassigned(entity, attachedStores)
   }
@@ -178,14 +195,14 @@ final class StoreGroup: Sendable {
       throw ObjectGraphError(
         .invalidModel,
         known.type == entity.type
-          ? "\(entity.name) is already assigned to the store \(attached.name). A class belongs to "
-            + "one store."
-          : "\(known.type) of the store \(attached.name) and \(entity.type) are both called "
-            + "\(entity.name).")
+          ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
+            + "to only one store."
+          : "The classes \(known.type), in the store \(attached.name), and \(entity.type) have the "
+            + "same name, \(entity.name).")
     }
   }
 
-  /// Returns the error for a read from a removed store.
+  /// Returns the error that a read from a removed store throws.
   func removal(of model: StoreModel) -> ObjectGraphError {
     let name = attachedStore { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
@@ -195,7 +212,9 @@ final class StoreGroup: Sendable {
 
   // MARK: Generations
 
-  /// Returns the stores that a token covers and its generations of them; `nil` for the newest.
+  /// Returns the stores that a token covers, with their generations in the token.
+  ///
+  /// The generation is `nil` for the newest one.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(
@@ -212,20 +231,21 @@ final class StoreGroup: Sendable {
     }
     throw StorageError(
       .foreignStore,
-      "The token belongs to stores that are not in the container. Open the store "
-        + "that it was taken from.")
+      "The token belongs to stores that are not in the container. Add the store that the token "
+        + "was taken from.")
   }
 
-  /// Returns the token of a generation of one store and the newest generations of all others.
+  /// Returns a token for a generation of one store and the newest generations of all other stores.
   func token(_ snapshot: Snapshot, of model: StoreModel) -> QueryGenerationToken {
     let others = attachedStores.filter { $0.model !== model }
     return QueryGenerationToken(
       [snapshot.token] + others.compactMap { try? $0.store.snapshot().token })
   }
 
-  /// Returns snapshots of the generations that a token covers.
+  /// Returns snapshots of the generations in a token.
   ///
-  /// - Throws: As ``generations(of:)``; `generationExpired`.
+  /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores;
+  ///   `generationExpired`.
   func snapshots(
     at token: QueryGenerationToken
   ) throws -> [(attached: AttachedStore, snapshot: Snapshot)] {

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A schema mapped to a store: the location of each object.
+/// A schema together with the location of each entity's objects in a store.
 ///
-/// Everything needed for each row is computed once, at initialisation.
+/// Everything that is needed for each row is computed once, when the model is created.
 final class StoreModel: Sendable {
   let schema: Schema.Content
-  /// By the position of the entity in the schema.
+  /// The storage of each entity, by the entity's position in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
-  /// The number of model changes in the store when this model was created.
+  /// The number of times that the store's model had changed when this object was created.
   let changeCount: Int64
   /// Whether changes are recorded in the history.
   let tracksHistory: Bool
@@ -22,7 +22,9 @@ final class StoreModel: Sendable {
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships by entity and slot; `nil` if there is none.
+  /// The keyspaces of relationships, by entity and slot.
+  ///
+  /// The value is `nil` for a property without a keyspace.
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
@@ -69,9 +71,11 @@ final class StoreModel: Sendable {
   /// Marks the store as removed from the container.
   func markRemoved() { wasRemoved.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Throws if the rows of a generation were written with another model.
+  /// Checks that the rows of a generation were written with this model.
   ///
-  /// - Parameter keyspace: The keyspace of the model.
+  /// - Throws: `incompatibleSchema` if they were written with another model.
+  ///
+  /// - Parameter keyspace: The keyspace that contains the stored model of the generation.
   func requireCurrent(_ keyspace: RowsKeyspace?) throws {
     let count = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard count != changeCount else { return }
@@ -80,16 +84,18 @@ final class StoreModel: Sendable {
       count > changeCount
         ? "The store's model was changed after this container was opened. Open the container again."
         : "This generation was written before the store's model was changed. Only containers "
-          + "that were opened before that can read it.")
+          + "that were opened before the change can read it.")
   }
 
   /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 
-  /// Returns the storages of an entity and its subentities, in the order of their numbers.
+  /// Returns the storages of an entity and its subentities, in ascending order of their numbers.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
-  /// Returns the storage of an object; `nil` if the schema has no class for it.
+  /// Returns the storage of an object.
+  ///
+  /// Returns `nil` if the schema has no class for the object.
   func storage(of number: ObjectNumber) -> EntityStorage? {
     positionsByNumber[number.entity].map { entities[$0] }
   }
@@ -99,16 +105,19 @@ final class StoreModel: Sendable {
     storage(of: index.entity).indexKeyspaces[index.position]
   }
 
-  /// Returns the references whose keyspaces list the members of unordered inverse relationships.
+  /// Returns an entity's references whose keyspaces list the members of unordered inverse
+  /// relationships.
   func references(of entity: EntityDescription) -> [(slot: Int, keyspace: String)] {
     references[entity.position]
   }
 
-  /// Returns the keyspaces that list the members of an entity's own relationships.
+  /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists the objects referring to an object: that of the reference, or
-  /// of the index that the schema adds if the inverse does not list them.
+  /// Returns the keyspace that lists the objects that refer to an object.
+  ///
+  /// This is the keyspace of the reference or, if the inverse does not list these objects, an index
+  /// that the schema adds.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]
@@ -116,21 +125,23 @@ final class StoreModel: Sendable {
       return name
     }
     guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
-      preconditionFailure("\(property.name) is not a reference that an attribute is derived over")
+      preconditionFailure("No attribute is derived over the reference \(property.name).")
     }
     return keyspace(index)
   }
 
-  /// Returns whether a to-many relationship has a list of its own.
+  /// Returns whether a to-many relationship has its own list of members.
   func listsMembers(_ property: PropertyDescription, of entity: EntityDescription) -> Bool {
     entity.listsMembers(property)
   }
 
-  /// Returns the keyspace that lists the members of a to-many relationship: that of its inverse's
-  /// references, if the inverse is to-one and there is no order to keep.
+  /// Returns the keyspace that lists the members of a to-many relationship.
+  ///
+  /// If the relationship is unordered and its inverse is to-one, this is the keyspace of the
+  /// inverse.
   func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     guard let name = relationshipKeyspaces[entity.position][property.slot] else {
-      preconditionFailure("\(property.name) is not a to-many relationship")
+      preconditionFailure("\(property.name) is not a to-many relationship.")
     }
     return name
   }

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// A view of the rows of a store: as of one generation, within a transaction, or empty.
+/// A view of a store's rows in one generation or within a transaction.
+///
+/// A view can also be empty.
 final class StoreView {
   private enum Source {
     case empty
@@ -10,14 +12,16 @@ final class StoreView {
 
   private let source: Source
   let model: StoreModel
-  /// Set at every use, so that unused views can be released.
+  /// Whether the view was used since the flag was last cleared.
+  ///
+  /// It is set at every use, so that unused views can be released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
 
   /// Creates a view of the rows of a generation.
   ///
-  /// - Throws: `incompatibleSchema` if they were written with another model.
+  /// - Throws: `incompatibleSchema` if the rows were written with another model.
   init(_ snapshot: Snapshot, _ model: StoreModel) throws {
     try model.requireCurrent(snapshot.keyspace(StoredModel.keyspace).map { .snapshot($0) })
     source = .snapshot(snapshot)
@@ -25,22 +29,23 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// Creates an empty view, for a store that a generation does not cover.
+  /// Creates an empty view of a store that a generation does not cover.
   init(emptyOf model: StoreModel) {
     source = .empty
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// Creates a view of the rows within a transaction; it must not be used after the transaction
-  /// ends.
+  /// Creates a view of the rows within a transaction.
+  ///
+  /// The view must not be used after the transaction has ended.
   init(_ transaction: WriteTransaction, _ model: StoreModel) {
     source = .transaction(transaction)
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// The pinned snapshot; `nil` within a transaction and for an empty view.
+  /// The pinned snapshot, or `nil` within a transaction and for an empty view.
   var snapshot: Snapshot? {
     if case .snapshot(let snapshot) = source { return snapshot }
     return nil
@@ -52,7 +57,9 @@ final class StoreView {
     return false
   }
 
-  /// Whether the view can still be read; it cannot after the store was suspended.
+  /// Whether the view can still be read.
+  ///
+  /// It cannot be read after the store has been suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil
@@ -62,12 +69,15 @@ final class StoreView {
     switch source {
     case .empty: nil
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
-    // Creates a missing keyspace: a cached `nil` would hide one created later in the transaction.
+    // Creates the keyspace if it is missing. A cached `nil` would hide a keyspace that is created
+    // later in the transaction.
     case .transaction(let transaction): .transaction(try transaction.keyspace(name))
     }
   }
 
-  /// Returns a keyspace; `nil` if nothing was ever written to it.
+  /// Returns a keyspace.
+  ///
+  /// Returns `nil` if nothing was ever written to the keyspace.
   func keyspace(_ name: String) throws -> RowsKeyspace? {
     if let known = keyspaces[name] { return known }
     let keyspace = try open(name)
@@ -85,7 +95,8 @@ final class StoreView {
 
   /// Calls `body` with the record of an object.
   ///
-  /// - Returns: `nil` if there is none, as for a temporary number.
+  /// - Returns: The result of `body`, or `nil` if there is no such row, which includes all
+  ///   temporary numbers.
   func withRecord<Result>(
     _ number: ObjectNumber, _ storage: EntityStorage, _ body: (RecordView) throws -> Result
   ) throws -> Result? {
@@ -93,8 +104,10 @@ final class StoreView {
     return try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
-  /// Returns the object numbers in a keyspace of edges or of a non-unique index whose keys begin
-  /// with these values, in the order of the keys.
+  /// Returns the object numbers in a keyspace of edges or of a non-unique index.
+  ///
+  /// Only entries whose keys begin with the given values are included, in ascending order of their
+  /// keys.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
     guard let reader = try self.keyspace(keyspace) else { return [] }
     var result: [ObjectNumber] = []
@@ -106,8 +119,9 @@ final class StoreView {
     return result
   }
 
-  /// Returns the object number that a unique index has for its values, whose key must not be
-  /// shortened.
+  /// Returns the object number that a unique index has for the given values.
+  ///
+  /// - Precondition: The key of the values is not shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
     try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
       ObjectNumber(bits: try $0.number())

@@ -5,7 +5,7 @@ extension StoredModel.StoredKind {
     return false
   }
 
-  /// The storage type of the property's field in a record; `nil` if it has none.
+  /// The storage type of the property's field in a record, or `nil` if the property has no field.
   var storageType: StorageType? {
     switch self {
     case .attribute(let storageType, _): storageType
@@ -14,7 +14,7 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// The kind of the property as a phrase, with its article.
+  /// The kind of the property as a phrase, including an article.
   var phrase: String {
     switch self {
     case .attribute(let storageType, let isOptional):
@@ -24,7 +24,8 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// Returns whether stored values of this kind are valid for the other, or can be converted.
+  /// Returns whether values of this kind are valid as values of another kind or can be converted to
+  /// it.
   func canBecome(_ other: StoredModel.StoredKind) -> Bool {
     switch (self, other) {
     case (.attribute(let storageType, _), .attribute(let other, _)): storageType.fits(in: other)
@@ -35,7 +36,7 @@ extension StoredModel.StoredKind {
 }
 
 extension PropertyDescription {
-  /// The kind of the property in the store; `nil` if it is not stored.
+  /// The kind that the property has in the store, or `nil` if the property is not stored.
   var storedKind: StoredModel.StoredKind? {
     switch kind {
     case .attribute(let storageType, let isOptional):
@@ -48,7 +49,9 @@ extension PropertyDescription {
 }
 
 extension StorageType {
-  /// Returns whether another type has every value of this one: it is the same, or a wider number.
+  /// Returns whether another type can represent every value of this type.
+  ///
+  /// The other type is the same type or a wider number type.
   func fits(in other: StorageType) -> Bool {
     if self == other { return true }
     switch (self, other) {
@@ -59,7 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The number of bits of an integer's negative and positive values; `nil` for other types.
+  /// The numbers of bits of an integer type's negative and positive values, or `nil` for other
+  /// types.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)
@@ -74,7 +78,7 @@ extension StorageType {
     }
   }
 
-  /// Returns whether a field of this type can hold a value.
+  /// Returns whether a field of this type can contain a value.
   func holds(_ value: StoredValue) -> Bool {
     switch (self, value) {
     case (_, .null), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.float, .double),

@@ -1,22 +1,25 @@
 import Foundation
 
-/// The model as the store records it, so that the store can be read without its program.
+/// The model as recorded in the store, so that the store can be read without the program's classes.
 ///
-/// The numbers of entities and properties are assigned once and never reused; keyspaces are named
-/// after them. Each record contains the number of the layout with which it was written.
+/// The numbers of entities and properties are assigned once and never reused. The names of
+/// keyspaces contain these numbers. Each record contains the number of the layout that it was
+/// written with.
 struct StoredModel: Codable, Equatable {
   /// An entity in the store.
   struct StoredEntity: Codable, Equatable {
     var name: String
     var number: Int
-    /// The highest number that a property of it ever had.
+    /// The highest number that a property of the entity has ever had.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
-    /// All layouts of its records; new records use the last one.
+    /// All layouts of the entity's records.
+    ///
+    /// New records use the last layout.
     var layouts: [StoredLayout] = []
-    /// The keyspaces of all indexes that contain its objects.
+    /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []
-    /// The derivations of its attributes; `nil` if there are none.
+    /// The derivations of the entity's attributes, or `nil` if no attribute is derived.
     var derived: [String]?
   }
 
@@ -25,7 +28,7 @@ struct StoredModel: Codable, Equatable {
     var name: String
     var number: UInt16
     var kind: StoredKind
-    /// The ends of a relationship; `nil` for an attribute.
+    /// The ends of a relationship, or `nil` for an attribute.
     var ends: StoredEnds?
   }
 
@@ -42,16 +45,17 @@ struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// The destinations of a relationship, and its keyspace.
+  /// The declarations, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
-    /// The declaration of the relationship: the numbers of the declaring entity and of the
-    /// property.
+    /// The identifier of the relationship, which consists of the number of the declaring entity and
+    /// the number of the property.
     var declaration: String
-    /// The declaration of the inverse.
+    /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace of its members, or of the objects that refer to an object through it.
+    /// The keyspace of the members, or of the objects that refer to an object through the
+    /// relationship.
     var keyspace: String?
 
     // The keys in stored JSON, which never change.
@@ -61,10 +65,10 @@ struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// A layout in which records were written.
+  /// A layout that records were written with.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values of properties for which such records have no value or no field.
+    /// The values of the properties that records of this layout have no value or no field for.
     var constants: [Constant] = []
   }
 
@@ -80,21 +84,21 @@ struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// The value of a property in records that were written before it needed one.
+  /// The value of a property in records that were written without a value for it.
   struct Constant: Codable, Equatable {
     var property: UInt16
     var value: StoredValue
   }
 
   static let keyspace = "heartwood.model"
-  /// The next row ID of each entity, by the entity's number.
+  /// The keyspace of the next row ID of each entity, by the entity's number.
   static let rowsKeyspace = "heartwood.rows"
   static let key = "model"
-  /// The key, in the same keyspace, of the number of model changes.
+  /// The key, in the same keyspace, of the number of times that the model has changed.
   static let changesKey: Key = "changes"
 
   var version: Int
-  /// The highest number that an entity ever had.
+  /// The highest number that an entity has ever had.
   var lastEntity = 0
   var entities: [StoredEntity] = []
 
@@ -115,26 +119,30 @@ struct StoredModel: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Throws `corrupt` if numbers or names are duplicated or out of range.
+  /// Checks the numbers and names in the model.
+  ///
+  /// - Throws: `corrupt` if numbers or names are duplicated or out of range.
   private func check() throws(StorageError) {
     let numbers = Set(entities.map(\.number))
     guard numbers.count == entities.count, Set(entities.map(\.name)).count == entities.count,
       numbers.allSatisfy({ (1...lastEntity.clamped).contains($0) })
-    else { throw StorageError(.corrupt, "The store's model has a duplicate entity.") }
+    else { throw StorageError(.corrupt, "The store's model has a duplicate or invalid entity.") }
     for entity in entities {
       let properties = Set(entity.properties.map(\.number))
       guard properties.count == entity.properties.count,
         Set(entity.properties.map(\.name)).count == properties.count,
         properties.allSatisfy({ $0 <= entity.lastProperty }),
         entity.layouts.count <= Int(UInt16.max)
-      else { throw StorageError(.corrupt, "The store's model has a duplicate property.") }
+      else {
+        throw StorageError(.corrupt, "The store's model has a duplicate or invalid property.")
+      }
     }
   }
 
-  /// Returns the entity with a number.
+  /// Returns the entity with the given number.
   func entity(_ number: Int) -> StoredEntity? { entities.first { $0.number == number } }
 
-  /// Returns the entity with a name.
+  /// Returns the entity with the given name.
   func entity(named name: String) -> StoredEntity? { entities.first { $0.name == name } }
 
   /// The keyspaces of all relationships.
@@ -144,7 +152,8 @@ struct StoredModel: Codable, Equatable {
 }
 
 extension Int {
-  /// The value limited to the range of entity numbers: at least 1, and at most what an ID can hold.
+  /// The value limited to valid entity numbers, which are at least 1 and at most what an ID can
+  /// contain.
   fileprivate var clamped: Int { Swift.max(1, Swift.min(self, ObjectNumber.maxEntity)) }
 }
 
@@ -153,10 +162,13 @@ extension StoredModel.StoredEntity {
     properties.first { $0.number == number }
   }
 
-  /// Returns the stored form of a property of the class.
+  /// Returns the stored description of a property of the class.
+  ///
+  /// - Throws: `incompatibleSchema` if the store does not have the property.
   func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {
     guard let found = properties.first(where: { $0.name == property.storedName }) else {
-      throw ObjectGraphError(.incompatibleSchema, "The store has no \(name).\(property.name).")
+      throw ObjectGraphError(
+        .incompatibleSchema, "The store has no property \(name).\(property.name).")
     }
     return found
   }
@@ -169,8 +181,8 @@ extension StoredModel.StoredEntity {
 extension IndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// Its name consists of the numbers of the declaring entity and of the attributes, which renaming
-  /// does not change.
+  /// The name consists of the numbers of the declaring entity and of the attributes, so that
+  /// renaming them does not change it.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The object graph metadata of a store.
+/// The metadata that a store has as an object graph.
 struct StoredState {
-  /// The model; `nil` for a store that was never opened with one.
+  /// The model, or `nil` if the store was never opened with a model.
   private(set) var model: StoredModel?
-  /// The store identifier in object IDs.
+  /// The identifier of the store in object IDs.
   let identity: UUID
   private var changeCount: Int64
 
@@ -26,10 +26,10 @@ struct StoredState {
   }
 
   private static var damage: StorageError {
-    StorageError(.corrupt, "The store's identifier in its object graph is invalid.")
+    StorageError(.corrupt, "The store identifier in the object graph metadata is invalid.")
   }
 
-  /// Returns the mapping of a schema to the store.
+  /// Returns the schema mapped to this store.
   func storeModel(_ schema: Schema, tracksHistory: Bool) throws -> StoreModel {
     try StoreModel(
       schema.content, model ?? StoredModel(version: schema.version), store: identity,
@@ -38,7 +38,7 @@ struct StoredState {
 
   /// Migrates the store to a schema.
   ///
-  /// - Throws: `incompatibleSchema` if that is impossible, with each difference.
+  /// - Throws: `incompatibleSchema`, with each difference, if the migration is impossible.
   mutating func migrate(
     to schema: Schema, _ transaction: WriteTransaction,
     _ progress: (@Sendable (MigrationProgress) -> Void)?

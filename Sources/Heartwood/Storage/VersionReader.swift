@@ -1,11 +1,14 @@
 import Foundation
 
-/// Finds the versions of one object between two generations.
+/// Finds the versions that an object had between two generations.
 ///
-/// The base of a transaction is greater than every earlier generation, and at most its own. So a
-/// generation shows the result of the last transaction whose base does not exceed it.
+/// The base of a transaction is greater than every earlier generation, and not greater than the
+/// transaction's own generation. So the newest transaction that a generation contains is the last
+/// one whose base does not exceed the generation.
 struct VersionReader {
-  /// A version: the base of the transaction that wrote it, and the transaction, if it is known.
+  /// A version of the object, given by the base of the transaction that wrote it.
+  ///
+  /// The transaction itself is included if it is known.
   private struct Step {
     let base: UInt64
     var transaction: PersistentHistoryTransaction?
@@ -25,9 +28,11 @@ struct VersionReader {
   private let states: [State]
   private let steps: [Step]
 
+  /// Finds the versions of an object.
+  ///
   /// - Parameters:
-  ///   - snapshots: The generations to inspect, oldest first.
-  ///   - history: The remaining transactions of the history.
+  ///   - snapshots: The generations to inspect, from the oldest to the newest.
+  ///   - history: The transactions that the history still contains.
   init(
     _ id: ManagedObjectID, _ storage: EntityStorage, _ model: StoreModel, _ snapshots: [Snapshot],
     _ history: [PersistentHistoryTransaction]
@@ -47,12 +52,12 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// Returns the steps in the history, and those that only the generations show.
+  /// Returns the steps in the history, and the steps that only the generations show.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // A transaction after the row's version may have written only derived attributes.
+      // A transaction after the row's version may have changed only derived attributes of the row.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }
@@ -62,7 +67,8 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // A program that opened the store without history leaves changes that the history lacks.
+      // Changes by a program that opened the store without history tracking are missing in the
+      // history.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }
       steps.append(Step(base: between.contains(version) ? version : after.generation))
@@ -70,7 +76,7 @@ struct VersionReader {
     return steps.sorted { $0.base < $1.base }
   }
 
-  /// Returns the versions, oldest first.
+  /// Returns the versions, from the oldest to the newest.
   func versions() -> [ObjectVersion] {
     steps.indices.map { position in
       let step = steps[position]
@@ -97,6 +103,6 @@ struct VersionReader {
 }
 
 extension Snapshot {
-  /// The time of the commit, by the clock of the committing process.
+  /// The time of the commit according to the clock of the committing process.
   var date: Date { Date(timeIntervalSince1970: Double(state.point.time) / 1000) }
 }
