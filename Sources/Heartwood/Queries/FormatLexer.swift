@@ -1,16 +1,16 @@
-/// A token of the format language, with its position.
+/// A token of the format language, with its position in the format.
 struct FormatToken {
   enum Kind: Equatable {
-    /// A name, or a keyword in any case.
+    /// A name or a keyword; keywords are case-insensitive.
     case word(String)
-    /// A name, even if it equals a keyword: `#name`.
+    /// A name written as `#name`, which is never treated as a keyword.
     case name(String)
     case integer(UInt64)
     case number(Double)
     case text(String)
-    /// `$x`.
+    /// A variable, such as `$x`.
     case variable(String)
-    /// `@count`.
+    /// An aggregate, such as `@count`.
     case summary(String)
     case argument(ArgumentKind)
     case sign(String)
@@ -26,7 +26,7 @@ struct FormatToken {
   }
 
   let kind: Kind
-  /// The column of its first character, counted from 1.
+  /// The column of the token's first character, counted from 1.
   let column: Int
   /// The source text of the token.
   let source: String
@@ -39,7 +39,7 @@ struct FormatToken {
 
   func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
 
-  /// The description of the token in an error.
+  /// The token as an error message describes it.
   var found: String { kind == .end ? "the end" : "\"\(source)\"" }
 }
 
@@ -161,7 +161,7 @@ struct FormatLexer {
       case quote: return text
       case "\\": text.append(try escaped())
       case "%" where current == "%":
-        // As everywhere in formats, `%%` stands for one percent sign.
+        // In formats, `%%` always stands for a single percent sign.
         position += 1
         text.append("%")
       default: text.append(character)
@@ -192,14 +192,14 @@ struct FormatLexer {
         let scalar = Unicode.Scalar(value)
       else { throw Self.error(start, "expected the four hexadecimal digits of a character") }
       return Character(scalar)
-    default: throw Self.error(start, "expected n, t, r, u, a quote or a backslash after it")
+    default: throw Self.error(start, "expected n, t, r, u, a quote, \\, * or ? after the backslash")
     }
   }
 
   private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
     let start = position
     position += 1
-    // The width of an integer is irrelevant here.
+    // The width of an integer is accepted but has no effect.
     var width = 0
     while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
       position += 1

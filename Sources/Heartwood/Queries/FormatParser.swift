@@ -1,20 +1,21 @@
 /// Parses the format language of `NSPredicate`.
 ///
 /// Arguments become constants in the tree. Names come only from the format itself and from the
-/// arguments of `%K`, which can be nothing but names.
+/// arguments of `%K`, which are always treated as names.
 struct FormatParser {
   private let tokens: [FormatToken]
   private var position = 0
   private var arguments: ArraySlice<any Sendable>
   private let argumentCount: Int
-  /// The variables of the enclosing subqueries.
+  /// The numbers of the enclosing subqueries' variables, by name.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
   /// The current nesting depth.
   private var depth = 0
 
-  /// The maximum nesting depth, and the maximum number of operators in one calculation; it suffices
-  /// in practice, and protects the stack from overflow.
+  /// The maximum nesting depth, and the maximum number of operators in a calculation.
+  ///
+  /// The limit is never reached in practice, and protects the stack from overflow.
   private static let maxDepth = 64
 
   static func expression(
@@ -124,7 +125,7 @@ struct FormatParser {
     "MATCHES": .matches,
   ]
 
-  /// Parses the comparison that follows a value; returns the value itself if there is none.
+  /// Parses the comparison after a value, or returns the value if no comparison follows.
   private mutating func comparison(
     _ value: QueryExpression
   ) throws(ObjectGraphError) -> QueryExpression {
@@ -151,7 +152,7 @@ struct FormatParser {
     return .range(value, lower: ends[0], upper: ends[1], isClosed: true)
   }
 
-  /// Parses `[c]`, `[d]` or `[cd]`, if present.
+  /// Parses the options `[c]`, `[d]` or `[cd]`, if present.
   private mutating func options() throws(ObjectGraphError) -> StringOptions {
     guard consume(sign: "[") else { return [] }
     guard case .word(let letters) = current.kind else { throw failure("c, d or both") }
@@ -202,9 +203,9 @@ struct FormatParser {
     return consume(sign: "**") ? .arithmetic(value, .power, try power()) : value
   }
 
-  /// Parses the operand of a minus.
+  /// Parses the operand of a minus sign.
   ///
-  /// A number literal takes the sign, so that the least integer can be written.
+  /// The sign becomes part of a number literal, so that the least integer can be written.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -224,7 +225,7 @@ struct FormatParser {
 
   // MARK: Values
 
-  /// Keywords that are not names where a value is expected.
+  /// Keywords that cannot be names where a value is expected.
   private static let reserved: Set<String> = [
     "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
     "ANY", "SOME", "ALL", "NONE",
@@ -248,7 +249,7 @@ struct FormatParser {
       return .constant(QueryConstant(value: .string(text), type: .text))
     case .variable(let name):
       guard let variable = variables[name] else {
-        throw FormatLexer.error(token.column, "expected a variable of a SUBQUERY that encloses it")
+        throw FormatLexer.error(token.column, "expected a variable of an enclosing SUBQUERY")
       }
       advance()
       return .variable(variable)
@@ -335,7 +336,7 @@ struct FormatParser {
 
   // MARK: Paths
 
-  /// Parses the properties that follow a value.
+  /// Parses the properties after a value, which are separated by dots.
   private mutating func path(from base: QueryExpression) throws(ObjectGraphError) -> QueryExpression
   {
     var steps: [FormatStep] = []
@@ -355,7 +356,7 @@ struct FormatParser {
     return base.following(steps[...])
   }
 
-  /// Parses a path given as an argument: names separated by dots.
+  /// Parses a path that is given as an argument and consists of names separated by dots.
   private func path(
     _ argument: Any, _ token: FormatToken
   ) throws(ObjectGraphError) -> QueryExpression {
@@ -384,9 +385,9 @@ enum FormatStep {
 }
 
 extension QueryExpression {
-  /// Returns the result of a path from this expression.
+  /// Returns the result of following a path from this expression.
   ///
-  /// Steps after a summary select the property of the elements to summarise.
+  /// The steps after an aggregate select the property of the elements that is aggregated.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

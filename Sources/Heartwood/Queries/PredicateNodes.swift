@@ -1,6 +1,6 @@
 import Foundation
 
-// The translation of each kind of node in a Foundation predicate.
+// This file translates each kind of node that a Foundation predicate can contain.
 
 extension PredicateExpressions.Value: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
@@ -38,7 +38,7 @@ extension PredicateExpressions.KeyPath: TranslatableNode {
 
 /// A key path that is applied to an expression.
 private protocol PathNode {
-  /// Returns whether the key path leads to a property of a variable.
+  /// Returns whether the key path consists of a single property of a variable.
   func isProperty(of variable: any VariableNode) -> Bool
 }
 
@@ -207,7 +207,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
     let wrapped = try translation.expression(of: wrapped)
     let then = try translation.binding(variable, to: wrapped, in: transform)
-    // A property of `nil` has no value anyway.
+    // A property of `nil` has no value, so the path alone gives the same result.
     if let path = transform as? any PathNode, path.isProperty(of: variable) { return then }
     return .whenPresent(wrapped, then: then)
   }

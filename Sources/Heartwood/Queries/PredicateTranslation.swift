@@ -1,10 +1,11 @@
 import Foundation
 
-/// Translates a Foundation predicate to an expression.
+/// Translates a Foundation predicate to a query expression.
 ///
-/// The nodes of a `Predicate` are generic types without a common protocol. Each supported kind
-/// conforms to a protocol here, unconditionally, so that an unknown child does not hide the others.
-/// A subexpression without variables is evaluated. An error names every other unsupported node.
+/// The nodes of a `Predicate` are generic types without a common protocol. Each supported node type
+/// conforms to a protocol of this module unconditionally, so that an unknown child node does not
+/// hide the other nodes. An unsupported subexpression without variables is evaluated to a constant.
+/// Other unsupported nodes cause an error that names the node.
 final class PredicateTranslation {
   let schema: Schema.Content
   private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
@@ -36,7 +37,8 @@ final class PredicateTranslation {
     throw refusal(of: node)
   }
 
-  /// Returns the operands of a chain of conjunctions or disjunctions, however they are nested.
+  /// Returns the operands of a chain of conjunctions or disjunctions, regardless of how they are
+  /// nested.
   func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
     var result: [QueryExpression] = []
     var rest = [second, first]
@@ -56,7 +58,7 @@ final class PredicateTranslation {
       "A predicate contains an unsupported expression: \(Self.shown(node)).")
   }
 
-  /// Returns a node as the program wrote it, as far as that is known.
+  /// Returns a node's description, which is as close to the source code as possible.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"
@@ -72,7 +74,7 @@ final class PredicateTranslation {
     return known
   }
 
-  /// Translates an expression in which a variable stands for the elements of a collection.
+  /// Translates an expression in which a variable represents the elements of a collection.
   func element<Value>(
     _ variable: PredicateExpressions.Variable<Value>, in test: Any
   ) throws -> (variable: Int, test: QueryExpression) {
@@ -82,7 +84,7 @@ final class PredicateTranslation {
     return (number, try expression(of: test))
   }
 
-  /// Translates an expression in which a variable stands for the value of another expression.
+  /// Translates an expression in which a variable represents the value of another expression.
   func binding<Value>(
     _ variable: PredicateExpressions.Variable<Value>, to expression: QueryExpression, in node: Any
   ) throws -> QueryExpression {
@@ -105,23 +107,23 @@ final class PredicateTranslation {
       throw ObjectGraphError(
         .unsupportedPredicate,
         path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
-          + " is not one "
-          + "stored property of an object, but several.")
+          + " are several "
+          + "stored properties, but a key path in a predicate must lead to one property.")
     }
     return .property(base, .known(step.property, step.entity))
   }
 
-  /// Returns the entity of a class that an object is cast to.
+  /// Returns the entity of a class that a predicate casts objects to.
   func entity(of type: Any.Type) throws -> EntityDescription {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "\(type) is not a class of objects, so a cast to it is impossible.")
+        .unsupportedPredicate, "A predicate casts to \(type), which is not a managed object class.")
     }
     return try schema.requiredEntity(of: type)
   }
 }
 
-/// A supported kind of node.
+/// A node type that can be translated.
 protocol TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression
 }
@@ -148,7 +150,7 @@ extension PredicateExpressions.Disjunction: DisjunctionNode {
   var second: Any { rhs }
 }
 
-/// A range whose bounds are nodes themselves.
+/// A range whose bounds are nodes.
 protocol RangeNode {
   var lowerNode: Any { get }
   var upperNode: Any { get }

@@ -1,8 +1,8 @@
-/// A predicate composed of others with `and`, `or` and `not`.
+/// A predicate that is composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// after a loop that adds one term at a time, so no code recurses from node to node.
-// @unchecked because `content` changes only in `deinit`, for nodes without other references.
+/// if a loop adds one term at a time, so no code recurses once for each node of a chain.
+// @unchecked because `content` changes only in `deinit`, in nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 
@@ -17,13 +17,17 @@ final class PredicateTree: @unchecked Sendable {
 
   private init(_ content: Content) { self.content = content }
 
-  /// Creates a predicate that is not composed.
+  /// Creates a leaf, which is a predicate that is not composed of others.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
-  /// Creates the conjunction of the operands; without operands, it matches everything.
+  /// Creates the conjunction of the operands.
+  ///
+  /// Without operands, it matches everything.
   convenience init(all operands: [PredicateTree]) { self.init(.all(operands)) }
 
-  /// Creates the disjunction of the operands; without operands, it matches nothing.
+  /// Creates the disjunction of the operands.
+  ///
+  /// Without operands, it matches nothing.
   convenience init(any operands: [PredicateTree]) { self.init(.any(operands)) }
 
   /// The negation of the predicate.
@@ -32,7 +36,7 @@ final class PredicateTree: @unchecked Sendable {
     return PredicateTree(.not(self))
   }
 
-  // Without this, releasing a deep tree would recurse and overflow the stack.
+  // Without this code, releasing a deep tree would recurse and overflow the stack.
   deinit {
     var rest = removeOperands()
     while var node = rest.popLast() {
@@ -56,8 +60,8 @@ final class PredicateTree: @unchecked Sendable {
 
   /// Returns the expression of the predicate.
   ///
-  /// - Throws: `unsupportedPredicate` if the nesting is too deep or there are too many terms; the
-  ///   errors of its leaves.
+  /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms;
+  ///   the errors that its leaves throw.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     var reading = Reading(schema: schema)
     return try reading.expression(of: self, depth: 1)
@@ -74,7 +78,7 @@ final class PredicateTree: @unchecked Sendable {
       switch node.content {
       case .leaf(let leaf):
         termCount += 1
-        // Shared nodes can expand a small tree into a huge expression.
+        // Because nodes are shared, a small tree can expand into a huge expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
             "A predicate has more than \(QueryExpression.maxTermCount) terms.")
@@ -89,8 +93,9 @@ final class PredicateTree: @unchecked Sendable {
     }
   }
 
-  /// The operands of a conjunction or a disjunction, with nested ones of the same kind flattened;
-  /// each node occurs once, since repeating it does not change the result.
+  /// The operands of a conjunction or disjunction, with nested nodes of the same kind flattened.
+  ///
+  /// Each node occurs only once, because repeating it would not change the result.
   private var chain: [PredicateTree] {
     var result: [PredicateTree] = []
     var seen: Set<ObjectIdentifier> = []
@@ -109,17 +114,19 @@ final class PredicateTree: @unchecked Sendable {
 extension QueryExpression {
   /// The maximum nesting depth of a predicate.
   ///
-  /// All processing of an expression recurses once per level; this depth fits the smallest stack of
-  /// a thread, 512 KiB.
+  /// All code that processes an expression recurses once per level. This depth fits the smallest
+  /// stack of a thread, 512 KiB.
   static var maxDepth: Int { 64 }
   /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }
 
-  /// - Throws: `unsupportedPredicate` for a level that is too deep.
+  /// Checks that a nesting depth is within the limit.
+  ///
+  /// - Throws: `unsupportedPredicate` if it is not.
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(
-      "A predicate is nested more than \(maxDepth) levels deep. Terms that one AND or OR "
-        + "joins count as one level.")
+      "A predicate is nested more than \(maxDepth) levels deep. Terms joined by the same AND or OR "
+        + "operator count as one level.")
   }
 }

@@ -13,11 +13,12 @@ struct QueryConstant: Sendable {
 }
 
 extension QueryExpression {
-  /// Creates a constant, or a list of constants, from a value; `nil` if predicates do not support
-  /// its type.
+  /// Creates a constant or a list of constants from a value.
+  ///
+  /// Returns `nil` if predicates do not support the value's type.
   init?(value: Any) {
     switch value {
-    // Handles the most common types first: the dynamic casts below take longer.
+    // The most common types come first, because the dynamic casts below take longer.
     case let text as String: self = .constant(QueryConstant(value: .string(text), type: .text))
     case let id as ManagedObjectID:
       self = .constant(
@@ -58,7 +59,7 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, if any, and whether the upper one is included.
+  /// The bounds, if there are any, and whether the upper bound is included.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -1,11 +1,12 @@
 extension QueryDemand {
-  /// The maximum number of subjects to examine for common demands.
+  /// The maximum number of subjects that are examined for common demands.
   private static let maxSubjectCount = 8
 
-  /// Returns the demands that hold if at least one of several conditions does, from the demands of
-  /// each.
+  /// Returns the demands that must hold if at least one of several conditions holds.
   ///
-  /// For example, `rank > 3 OR (rank == 3 AND name > "x")` demands a rank of at least 3.
+  /// - Parameter all: The demands of each condition.
+  ///
+  /// For example, `rank > 3 OR (rank == 3 AND name > "x")` requires that the rank is at least 3.
   static func common(to all: [[QueryDemand]]) -> [QueryDemand] {
     var subjects: [Subject] = []
     for demand in all.first ?? []
@@ -22,7 +23,7 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject among demands that all hold.
+  /// Returns the narrowest test of a subject among several demands that must all hold.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -40,8 +41,9 @@ extension QueryDemand {
     return result
   }
 
-  /// Returns the union of the values in several tests; `nil` if one of them is not a list of
-  /// values.
+  /// Returns the union of the values in several tests.
+  ///
+  /// Returns `nil` if any of the tests is not a list of values.
   private static func values(_ tests: [Test]) -> Test? {
     var values: [StoredValue] = []
     for test in tests {
@@ -51,8 +53,9 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests; `nil` if it is unbounded or does not
-  /// exist.
+  /// Returns the smallest range that covers several tests.
+  ///
+  /// Returns `nil` if the range would be unbounded or does not exist.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {
@@ -60,7 +63,7 @@ extension QueryDemand {
       case .prefix: return nil
       case .range(let lower, let upper): ends.append((lower, upper))
       case .among(let values):
-        // `nil` and NaN are unordered; a range would exclude them.
+        // `nil` and NaN have no order, so a range would exclude them.
         guard values.allSatisfy({ $0.order(to: $0) == 0 }) else { return nil }
         ends += values.map { ($0, $0) }
       }
@@ -75,13 +78,13 @@ extension QueryDemand {
 }
 
 extension StoredValue {
-  /// Returns the lesser of two values; if one is `nil`, the other.
+  /// Returns the lesser of two values, or the value that is present if the other is `nil`.
   fileprivate static func lesser(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? 1) < 0 ? second : first
   }
 
-  /// Returns the greater of two values; if one is `nil`, the other.
+  /// Returns the greater of two values, or the value that is present if the other is `nil`.
   fileprivate static func greater(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? -1) > 0 ? second : first

@@ -1,32 +1,33 @@
-/// A requirement that a condition places on the object itself and that an index or a key lookup can
-/// serve.
+/// A test that all objects matching a condition pass, and that an index or a lookup by key can
+/// perform.
 ///
-/// It may match more objects than the condition, never fewer.
+/// More objects than those matching the condition may pass the test, but never fewer.
 struct QueryDemand {
-  /// The subject of a demand.
+  /// What a demand tests.
   enum Subject: Hashable {
-    /// A property, by its slot.
+    /// A property, identified by its slot.
     case property(Int)
     /// The object's number.
     case own
   }
 
   enum Test {
-    /// One of some values.
+    /// The value is one of several values.
     case among([StoredValue])
-    /// A non-`nil` value between two bounds, both included.
+    /// The value is not `nil` and lies between two bounds, which are included.
     case range(StoredValue?, StoredValue?)
-    /// A string with a prefix.
+    /// The value is a string with a prefix.
     case prefix(String)
   }
 
   let subject: Subject
   let test: Test
 
-  /// Creates the demand of a comparison between a term and a constant; `nil` if a lookup cannot
-  /// serve it.
+  /// Creates the demand of a comparison between a term and a constant.
+  ///
+  /// Returns `nil` if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // No comparison with NaN holds, and no range expresses that.
+    // No comparison with NaN holds, which no range can express.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -68,7 +69,7 @@ struct QueryDemand {
 }
 
 extension QueryDemand {
-  /// The values of the demand, as text for people.
+  /// The values of the demand, as text for query plans.
   var text: String {
     switch test {
     case .among(let values): values.map { $0.text ?? "nil" }.joined(separator: ", ")
@@ -80,12 +81,14 @@ extension QueryDemand {
 }
 
 extension QueryTerm {
-  /// The subject of a demand on the term; `nil` if the term does not belong to the object itself.
+  /// The subject of a demand on the term, or `nil` if the term does not belong to the object
+  /// itself.
   fileprivate var subject: QueryDemand.Subject? {
     isSubject ? .own : property.map { .property($0.slot) }
   }
 
-  /// Returns whether a value has the storage type of the term, so that its bytes can be looked up.
+  /// Returns whether a value has the storage type of the term, so that an index can look up its
+  /// bytes.
   fileprivate func holds(_ value: StoredValue) -> Bool {
     guard let property else {
       if case .integer = value { return isSubject }
@@ -101,7 +104,9 @@ extension QueryTerm {
     }
   }
 
-  /// Returns a bound in the storage type of the term, widened if necessary; `nil` if there is none.
+  /// Converts a bound to the storage type of the term, widening the range if necessary.
+  ///
+  /// Returns `nil` if there is no such bound.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
     switch (property?.fieldStorageType, value) {
@@ -110,7 +115,7 @@ extension QueryTerm {
       let rounded = number.rounded(isUpper ? .up : .down)
       return Int64(exactly: rounded).map { .integer($0) }
     case (.float, .integer(let value)), (.double, .integer(let value)):
-      // The conversion may have rounded in either direction.
+      // The conversion to `Double` may have rounded in either direction.
       return .double(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
     }

@@ -1,16 +1,21 @@
-/// An unresolved expression of a predicate: the common form of both predicate languages.
+/// An unresolved expression of a predicate, which both predicate languages are translated to.
 ///
-/// ``QueryResolver`` resolves its names for an entity, and checks the types.
+/// ``QueryResolver`` resolves the names in the expression for an entity, and checks the types.
 indirect enum QueryExpression: Sendable {
   case constant(QueryConstant)
-  /// Several values, as after `IN`.
+  /// Several values, such as those after `IN`.
   case list([QueryExpression])
-  /// A variable: 0 is the fetched object, others are elements of collections during an iteration.
+  /// A variable.
+  ///
+  /// Variable 0 is the fetched object; other variables are elements of the collections being
+  /// iterated over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
   case comparison(QueryExpression, QueryComparison, QueryExpression, StringOptions)
-  /// Whether a value is in a range, which may or may not include its upper bound.
+  /// Whether a value is in a range.
+  ///
+  /// `isClosed` tells whether the range includes its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
   /// Whether a collection contains a value.
   case membership(QueryExpression, QueryExpression, StringOptions)
@@ -18,14 +23,14 @@ indirect enum QueryExpression: Sendable {
   case all([QueryExpression])
   case any([QueryExpression])
   case not(QueryExpression)
-  /// The first value, or the second if the first is `nil`.
+  /// The first value, or the second value if the first is `nil`.
   case coalescing(QueryExpression, QueryExpression)
-  /// The second value if the first is not `nil`, otherwise `nil`.
+  /// The second value if the first value is not `nil`; otherwise `nil`.
   case whenPresent(QueryExpression, then: QueryExpression)
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
   case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
   case negation(QueryExpression)
-  /// Whether a condition holds for elements of a collection, as the quantifier says.
+  /// Whether a condition holds for as many elements of a collection as the quantifier requires.
   case quantified(Quantifier, QueryExpression, variable: Int, QueryExpression)
   /// The elements of a collection that match a condition.
   case filter(QueryExpression, variable: Int, QueryExpression)
@@ -34,7 +39,7 @@ indirect enum QueryExpression: Sendable {
   case end(QueryExpression, isFirst: Bool)
   /// The number of characters in a string.
   case length(QueryExpression)
-  /// The object if it is of the entity, otherwise `nil`.
+  /// The object if it belongs to the entity; otherwise `nil`.
   case cast(QueryExpression, EntityDescription)
 }
 
@@ -53,7 +58,7 @@ enum QueryComparison: String, Sendable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The equivalent comparison with its operands swapped.
+  /// The equivalent comparison when the operands are exchanged.
   var exchanged: QueryComparison {
     switch self {
     case .equal, .notEqual: self
@@ -70,15 +75,15 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern, with `*` for any characters and `?` for one.
+  /// Matches a pattern in which `*` stands for any characters and `?` for one character.
   case like
-  /// Matches the entire string with a regular expression.
+  /// Matches the entire string against a regular expression.
   case matches
   /// Finds a match of a regular expression in the string.
   case containsMatch
 }
 
-/// The differences to ignore when strings are compared.
+/// The differences that string comparisons ignore.
 struct StringOptions: OptionSet, Sendable {
   let rawValue: UInt8
 

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A condition on objects, for fetch requests.
+/// A condition on objects, for use in fetch requests.
 ///
-/// It is created from a Foundation predicate or from a string in the format language of
-/// `NSPredicate`, and can be composed:
+/// A predicate is created from a Foundation predicate or from a string in the format language of
+/// `NSPredicate`. Predicates can be composed:
 ///
 /// ```swift
 /// let fast = QueryPredicate<Car>(#Predicate { $0.topSpeed > 200 })
@@ -12,34 +12,36 @@ public import Foundation
 /// ```
 ///
 /// The operators have the same meaning in both languages. Names are resolved when the predicate is
-/// used. A predicate may have up to a million terms and up to 64 levels of nesting: terms joined by
-/// one operator, in a loop or with ``any(_:)`` and ``all(_:)``, form one level, however many there
-/// are.
+/// used. A predicate may have up to a million terms and up to 64 levels of nesting. Any number of
+/// terms that are joined by the same operator, in a loop or with ``any(_:)`` and ``all(_:)``, form
+/// one level.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 
   private init(_ tree: PredicateTree) { self.tree = tree }
 
-  /// Creates a predicate from a Foundation predicate: `#Predicate { $0.age > 5 }`.
+  /// Creates a predicate from a Foundation predicate, such as `#Predicate { $0.age > 5 }`.
   public init(_ predicate: Foundation.Predicate<M>) {
     tree = PredicateTree { try PredicateTranslation.expression(of: predicate, in: $0) }
   }
 
   /// Creates a predicate from a string in the format language of `NSPredicate`.
   ///
-  /// Arguments are only values: they are never parsed as part of the format.
+  /// Arguments are treated as values only; they are never parsed as part of the format.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
   ///   - arguments: The values for the placeholders of the format, in order.
   /// - Throws: `predicateSyntax`, with the column and what was expected there, if the format cannot
-  ///   be parsed or the arguments do not fit it.
+  ///   be parsed or the arguments do not fit the placeholders.
   public init(format: String, _ arguments: any Sendable...) throws {
     try self.init(format: format, arguments: arguments)
   }
 
-  /// Creates a predicate from a format, as ``init(format:_:)`` does.
+  /// Creates a predicate from a string in the format language, with an array of arguments.
+  ///
+  /// The parameters and errors are those of ``init(format:_:)``.
   public init(format: String, arguments: [any Sendable]) throws {
     let expression = try FormatParser.expression(format, arguments)
     tree = PredicateTree { _ in expression }
@@ -56,12 +58,16 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
-  /// Returns the conjunction of several predicates; without any, it matches every object.
+  /// Returns the conjunction of several predicates.
+  ///
+  /// Without predicates, it matches every object.
   public static func all(_ predicates: some Sequence<QueryPredicate>) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: predicates.map(\.tree)))
   }
 
-  /// Returns the disjunction of several predicates; without any, it matches no object.
+  /// Returns the disjunction of several predicates.
+  ///
+  /// Without predicates, it matches no object.
   ///
   /// ```swift
   /// request.predicate = .any(words.map { word in
@@ -72,12 +78,12 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     QueryPredicate(PredicateTree(any: predicates.map(\.tree)))
   }
 
-  /// Returns the conjunction of both predicates.
+  /// Returns the conjunction of this predicate and another one.
   public func and(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: [tree, other.tree]))
   }
 
-  /// Returns the disjunction of both predicates.
+  /// Returns the disjunction of this predicate and another one.
   public func or(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(any: [tree, other.tree]))
   }
@@ -85,12 +91,12 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   /// The negation of the predicate.
   public var not: QueryPredicate { QueryPredicate(tree.not) }
 
-  /// Returns the conjunction of both predicates.
+  /// Returns the conjunction of two predicates.
   public static func && (first: QueryPredicate, second: QueryPredicate) -> QueryPredicate {
     first.and(second)
   }
 
-  /// Returns the disjunction of both predicates.
+  /// Returns the disjunction of two predicates.
   public static func || (first: QueryPredicate, second: QueryPredicate) -> QueryPredicate {
     first.or(second)
   }
@@ -100,7 +106,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Returns the expression of the predicate.
   ///
-  /// - Throws: `unsupportedPredicate` if a store cannot evaluate it.
+  /// - Throws: `unsupportedPredicate` if a store cannot evaluate the predicate.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     try tree.expression(in: schema)
   }

@@ -1,6 +1,6 @@
-/// The resolution of operations on collections.
+/// Resolves operations on collections.
 extension QueryResolver {
-  /// Returns the function that reads the elements of a collection, and their type.
+  /// Returns a function that reads the elements of a collection, and the type of the elements.
   private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
       throw Self.unsupported(
@@ -20,7 +20,7 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // One element decides: a match for `any` and `none`, a mismatch for `all`.
+        // A single element decides: a match for `any` and `none`, a mismatch for `all`.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone
@@ -54,7 +54,8 @@ extension QueryResolver {
       case .min, .max: type.isOrdered
       }
     guard isFit else {
-      throw Self.unsupported("\(name) does not exist: its elements are \(type.phrase).")
+      throw Self.unsupported(
+        "\(name) cannot be computed because each element is \(type.phrase).")
     }
     let result: QueryType =
       switch summary {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The resolution of comparisons and arithmetic.
+/// Resolves comparisons and arithmetic.
 extension QueryResolver {
   func compare(
     _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: StringOptions
@@ -37,7 +37,7 @@ extension QueryResolver {
     return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
   }
 
-  /// Returns a comparison with a constant, which is the most common and the fastest kind.
+  /// Returns the comparison of a term with a constant, which is the most common and fastest kind.
   private func compare(
     _ term: QueryTerm, _ value: @escaping QueryTerm.Value, _ comparison: QueryComparison,
     _ constant: StoredValue, _ name: String
@@ -56,11 +56,11 @@ extension QueryResolver {
   private func requireComparable(_ first: QueryTerm, _ second: QueryTerm) throws {
     guard !first.type.isComparable(with: second.type) else { return }
     throw Self.unsupported(
-      "\(first.name) is \(first.type.phrase), and cannot be compared with \(second.name)"
+      "\(first.name) is \(first.type.phrase) and cannot be compared with \(second.name)"
         + (second.constant == nil ? ", \(second.type.phrase)." : "."))
   }
 
-  /// Returns the function that reads a term's value, with ignored differences removed.
+  /// Returns a function that reads a term's value and removes the differences to be ignored.
   private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
@@ -125,7 +125,7 @@ extension QueryResolver {
     }
     let value = try folded(element, options)
     if let constants = collection.constants {
-      // Hashing works only if equal values have equal representations.
+      // Hashing can be used only if values that are equal have the same representation.
       let fitted = constants.map { $0.fitted(to: element).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)
@@ -156,8 +156,8 @@ extension QueryResolver {
       let function = operation.function(type.isNothing ? .integer : type)
     else {
       throw Self.unsupported(
-        "\(first.name) is \(first.type.phrase), and \(second.name) is "
-          + "\(second.type.phrase): the operator does not support them.")
+        "\(first.name) is \(first.type.phrase) and \(second.name) is "
+          + "\(second.type.phrase), which the operator does not support.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

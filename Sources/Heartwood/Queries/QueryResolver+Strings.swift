@@ -1,4 +1,4 @@
-/// The resolution of string operations.
+/// Resolves operations on strings.
 extension QueryResolver {
   func text(
     _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringOptions
@@ -70,7 +70,7 @@ extension QueryResolver {
   func length(_ text: QueryTerm) throws -> QueryTerm {
     let value = try value(text, as: .text)
     guard text.type.isText else {
-      throw Self.unsupported("\(text.name) is \(text.type.phrase), and has no length.")
+      throw Self.unsupported("\(text.name) is \(text.type.phrase), which has no length.")
     }
     return QueryTerm("\(text.name).count", .integer) { scope in
       guard case .string(let text) = try value(scope) else { return .null }
@@ -82,8 +82,8 @@ extension QueryResolver {
 extension StringOperator {
   fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
-    // Compares characters, so that a part of a character is not found; every string contains the
-    // empty one.
+    // Characters are compared, so that a part of a character is not found. Every string contains
+    // the empty string.
     case .contains: text.has(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
@@ -94,9 +94,9 @@ extension StringOperator {
 }
 
 extension String {
-  /// Returns whether the string contains another one, compared by characters.
+  /// Returns whether the string contains another string, comparing characters.
   fileprivate func has(_ wanted: String) -> Bool {
-    // In ASCII, every byte is one character, except for CR LF.
+    // In ASCII strings, every byte is a character, except for CR LF.
     let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
     guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
       return wanted.isEmpty || contains(wanted)
@@ -112,7 +112,9 @@ extension String {
   }
 }
 
-/// A pattern in which `*` stands for any characters and `?` for one; a backslash escapes both.
+/// A pattern in which `*` stands for any characters and `?` for one character.
+///
+/// A backslash escapes both.
 struct Wildcards {
   private enum Element: Equatable {
     case character(Character)
@@ -138,7 +140,7 @@ struct Wildcards {
     if isEscaped { elements.append(.character("\\")) }
   }
 
-  /// The literal prefix of every matching string.
+  /// The longest literal prefix that all matching strings have.
   var prefix: String {
     var result = ""
     for case .character(let character) in elements.prefix(while: { $0 != .one && $0 != .many }) {
@@ -147,10 +149,12 @@ struct Wildcards {
     return result
   }
 
-  /// Returns whether a string matches; the time is at most the product of both lengths.
+  /// Returns whether a string matches the pattern.
+  ///
+  /// - Complexity: O(m · n) for m characters in the string and n elements in the pattern.
   func match(_ text: String) -> Bool {
     var (element, position) = (0, text.startIndex)
-    // The state to resume from if the rest does not match after the last `*`.
+    // The state to return to if the text after the last `*` does not match.
     var retry: (element: Int, position: String.Index)?
     while position < text.endIndex {
       if element < elements.count, elements[element] == .many {

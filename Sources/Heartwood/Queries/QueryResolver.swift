@@ -1,10 +1,11 @@
 import Foundation
 
-/// Resolves the names of a predicate for an entity, checks the types, and compiles it to closures
-/// that run for each row.
+/// Resolves the names of a predicate for an entity, checks the types, and compiles the predicate to
+/// closures that are called for each row.
 ///
-/// It throws `unknownProperty` for a name that the entity does not have, and `unsupportedPredicate`
-/// for an unsupported expression. A resolved predicate fails only if the store cannot be read.
+/// Resolving throws `unknownProperty` for a name that the entity does not have, and
+/// `unsupportedPredicate` for an unsupported expression. A resolved predicate throws only if the
+/// store cannot be read.
 final class QueryResolver {
   let schema: Schema.Content
   let space: ManagedObjectID.Space
@@ -14,16 +15,19 @@ final class QueryResolver {
   private var depth = 0
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
-  /// The maximum number of variables in scope.
+  /// The number of variables that must be stored, including the fetched object.
   private(set) var variableCount = 1
-  /// Whether the predicate depends on other objects than the fetched one.
+  /// Whether the predicate depends on objects other than the fetched object.
   private(set) var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
-  /// The objects whose IDs are constants, by their current numbers.
+  /// The objects whose IDs are constants in the predicate, by their current numbers.
   private(set) var namedObjects: [ObjectNumber] = []
 
-  /// - Parameter renumbered: Maps the numbers that objects had when their IDs became constants.
+  /// Creates a resolver for predicates on an entity.
+  ///
+  /// - Parameter renumbered: Maps the numbers in constant object IDs to the current numbers of the
+  ///   objects.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects
@@ -40,7 +44,7 @@ final class QueryResolver {
     try condition(try resolve(expression))
   }
 
-  /// Returns a term as a condition.
+  /// Returns the condition that a term represents.
   func condition(_ term: QueryTerm) throws -> QueryTerm.Condition {
     switch term.content {
     case .condition(let condition): return condition
@@ -60,7 +64,8 @@ final class QueryResolver {
     depth += 1
     defer { depth -= 1 }
     try QueryExpression.requireDepth(depth)
-    // Each kind has its own function: a single one would take kilobytes of stack per level.
+    // Each kind of expression has its own function. A single function would take kilobytes of stack
+    // for each level.
     switch expression {
     case .constant(let constant): return term(constant)
     case .list(let elements): return try list(elements)
@@ -86,7 +91,7 @@ final class QueryResolver {
       return try membership(resolve(value), resolve(collection), options)
     case .text(let subject, let test, let pattern, let options):
       return try text(resolve(subject), test, resolve(pattern), options)
-    default: preconditionFailure("no comparison")
+    default: preconditionFailure("The expression is not a comparison.")
     }
   }
 
@@ -100,7 +105,7 @@ final class QueryResolver {
     case .arithmetic(let first, let operation, let second):
       return try arithmetic(resolve(first), operation, resolve(second))
     case .negation(let operand): return try negation(resolve(operand))
-    default: preconditionFailure("no calculation")
+    default: preconditionFailure("The expression is not a calculation.")
     }
   }
 
@@ -116,7 +121,7 @@ final class QueryResolver {
     case .end(let collection, let isFirst): return try end(resolve(collection), isFirst)
     case .length(let text): return try length(resolve(text))
     case .cast(let object, let entity): return try cast(resolve(object), entity)
-    default: preconditionFailure("no path")
+    default: preconditionFailure("The expression is not a path.")
     }
   }
 
@@ -142,7 +147,7 @@ final class QueryResolver {
     return result
   }
 
-  /// Resolves expressions to conditions, with the demands of each.
+  /// Resolves expressions to conditions, and returns the demands of each condition.
   private func conditions(
     _ operands: [QueryExpression]
   ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
@@ -165,12 +170,14 @@ final class QueryResolver {
 
   /// Resolves a constant.
   ///
-  /// An object ID becomes the current number of its object, which may have been saved since.
+  /// An object ID is replaced with the current number of the object, which may have been saved
+  /// since.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
     }
-    // An ID of another store must not match an object of this store with the same number.
+    // The ID of an object in another store must not match an object with the same number in this
+    // store.
     guard other.store == space.store else {
       return QueryTerm(constant: .integer(0), constant.type)
     }
@@ -187,7 +194,7 @@ final class QueryResolver {
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
 
-  /// Calls `body` with a variable for the elements of a collection in scope.
+  /// Calls `body` while a variable for the elements of a collection is in scope.
   func with<Result>(
     _ variable: Int, _ type: QueryType, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -322,7 +329,8 @@ final class QueryResolver {
   private func commonType(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
     if let type = first.type.commonType(with: second.type) { return type }
     throw Self.unsupported(
-      "\(first.name) is \(first.type.phrase), and \(second.name) is \(second.type.phrase).")
+      "\(first.name) and \(second.name) have different types: \(first.type.phrase) and "
+        + "\(second.type.phrase).")
   }
 
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
@@ -336,8 +344,9 @@ final class QueryResolver {
     }
   }
 
-  /// Returns the function that reads a single value, converted to a decimal number if the type
-  /// requires it.
+  /// Returns a function that reads a term's single value.
+  ///
+  /// The value is converted to a decimal number if `type` requires it.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }

@@ -1,26 +1,30 @@
-/// The objects on which a predicate is evaluated: the fetched one, and those its relationships lead
-/// to.
+/// The objects that a predicate is evaluated on: the fetched object and the objects that its
+/// relationships lead to.
 ///
-/// Rows are read in place, without creating objects. An object that was changed in the context is
-/// read instead of its row.
+/// Rows are read in place, without creating objects. If an object has unsaved changes in the
+/// context, the object is read instead of its row.
 final class QueryScope {
   private let model: StoreModel
-  /// The view from which rows are read; `nil` if all objects are in memory.
+  /// The view from which rows are read, or `nil` if all objects are in memory.
   private let view: StoreView?
   private let replacement: (ObjectNumber) -> ManagedObject?
-  /// The current elements of the collections being iterated over, by variable.
+  /// The current elements of the collections that are being iterated over, by variable.
   var variables: [StoredValue]
 
-  // The subject: a record with its entity, or an object. Neither is retained, because that would
-  // take longer than reading a record; both outlive the closure that uses them. They skip
-  // exclusivity checks because one thread uses a scope, with one closure at a time.
+  // The subject, which is a record with its entity, or an object. The entity and the object are not
+  // retained, because that would take longer than reading a record; both outlive the closure that
+  // uses them. The variables skip exclusivity checks because one thread uses a scope, for one
+  // closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
   @exclusivity(unchecked) private unowned(unsafe) var object: ManagedObject?
   @exclusivity(unchecked) private var number = ObjectNumber(bits: 0)
 
-  /// - Parameter replacement: Returns the object to read instead of a row, if there is one.
+  /// Creates a scope without a subject.
+  ///
+  /// - Parameter replacement: Returns the object to read instead of a row, or `nil` to read the
+  ///   row.
   init(
     _ model: StoreModel, _ view: StoreView?, variableCount: Int,
     replacement: @escaping (ObjectNumber) -> ManagedObject?
@@ -31,7 +35,9 @@ final class QueryScope {
     variables = Array(repeating: .null, count: variableCount)
   }
 
-  /// Makes a record the subject while `body` runs; the record must stay valid until then.
+  /// Makes a record the subject while `body` runs.
+  ///
+  /// The record must stay valid until `body` returns.
   func with<Result>(
     _ record: RecordView, _ storage: EntityStorage, _ number: ObjectNumber,
     _ body: () throws -> Result
@@ -54,10 +60,10 @@ final class QueryScope {
 
   // MARK: The subject
 
-  /// The number of the subject, as a value.
+  /// The subject's number, as a value.
   var own: StoredValue { .integer(number.bits) }
 
-  /// Returns a property of the subject.
+  /// Returns the value of a property of the subject.
   func own(_ location: PropertyLocation) throws -> StoredValue {
     guard let record else {
       return try object.map { try Self.value(location.property, $0) } ?? .null
@@ -72,7 +78,9 @@ final class QueryScope {
     return value
   }
 
-  /// Returns whether a property of the subject equals a string; `bytes` is the UTF-8 of the string.
+  /// Returns whether a property of the subject equals a string.
+  ///
+  /// - Parameter bytes: The UTF-8 bytes of the string.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
     if let record, let storage {
       let layout = record.layoutNumber
@@ -86,7 +94,7 @@ final class QueryScope {
 
   // MARK: Related objects
 
-  /// Returns a property of a related object.
+  /// Returns the value of a property of a related object.
   func value(_ property: PropertyDescription, of object: StoredValue) throws -> StoredValue {
     guard case .integer(let bits) = object else { return .null }
     let number = ObjectNumber(bits: bits)
@@ -95,7 +103,7 @@ final class QueryScope {
     return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
-  /// Returns the members of a to-many relationship of an object.
+  /// Returns the members of an object's to-many relationship.
   func members(_ property: PropertyDescription, of object: StoredValue) throws -> [StoredValue] {
     guard case .integer(let bits) = object else { return [] }
     let number = ObjectNumber(bits: bits)
@@ -108,7 +116,7 @@ final class QueryScope {
     return try view.numbers(in: keyspace, [object]).map { .integer($0.bits) }
   }
 
-  /// Returns whether an object is of an entity or one of its subentities.
+  /// Returns whether an object belongs to an entity or one of its subentities.
   func isObject(_ object: StoredValue, of entity: EntityDescription) -> Bool {
     guard case .integer(let bits) = object else { return false }
     let storage = model.storage(of: ObjectNumber(bits: bits))
@@ -125,17 +133,19 @@ final class QueryScope {
   }
 }
 
-/// The position of a property in records, cached for the layout of the last record, which is mostly
-/// the layout of the next one.
+/// The position of a property in records.
+///
+/// It is cached for the layout of the last record, because the next record mostly has the same
+/// layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // These skip exclusivity checks, because one thread reads them for every record.
+  // The variables skip exclusivity checks, because one thread reads them for every record.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0
-  /// The field; `nil` if records of the layout do not have it.
+  /// The layout's field for the property, or `nil` if the layout has no such field.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// The property's value in records of the layout that have none.
+  /// The value of the property in records that have no value for it.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

@@ -11,19 +11,21 @@ struct QueryTerm {
     case condition(Condition)
   }
 
-  /// The name in errors.
+  /// The name of the term in error messages.
   let name: String
   let type: QueryType
   let content: Content
-  /// The value, if the term is a constant.
+  /// The term's value, if the term is a constant.
   var constant: StoredValue?
-  /// The values, if the term is a list of constants.
+  /// The term's values, if the term is a list of constants.
   var constants: [StoredValue]?
   /// The property, if the term is a property of the fetched object.
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The demands that an index can serve, all of which must hold.
+  /// The demands that follow from the term as a condition.
+  ///
+  /// All of them hold if the condition holds.
   var demands: [QueryDemand] = []
 
   init(
@@ -56,8 +58,10 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Returns a constant converted to the type of the term it is compared with, if that preserves
-  /// its value; an index can then look it up.
+  /// Converts a constant to the type of the term that it is compared with, if that preserves the
+  /// value.
+  ///
+  /// An index can then look up the constant. Other terms are returned unchanged.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -67,7 +71,8 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Returns the value converted to the type of the term it is compared with, if that preserves it.
+  /// Converts the value to the type of the term that it is compared with, if that preserves the
+  /// value.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
     case (.double(bits: let bits), .integer):
@@ -76,10 +81,10 @@ extension StoredValue {
       guard let number = Double(exactly: value) else { return self }
       return StoredValue.double(number).fitted(to: term)
     case (.double(bits: let bits), .number):
-      // A literal has more digits than a `Float` attribute.
+      // A literal has more digits than a `Float` attribute can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // A number outside the range of `Float` equals no value of the attribute.
+      // A number outside the range of `Float` equals no value that the attribute can have.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }
@@ -90,7 +95,7 @@ extension StoredValue {
     }
   }
 
-  /// Whether equality to this value implies an equal representation and hash.
+  /// Whether all values that equal this value have the same representation and hash.
   var isHashedAsCompared: Bool {
     switch self {
     case .null, .bool, .integer, .uuid, .string, .bytes: true

@@ -1,4 +1,4 @@
-/// The type of an expression, as far as it determines the permitted operations.
+/// The type of an expression, in the detail that is necessary to check operations.
 indirect enum QueryType: Sendable {
   /// The type of `nil`, which is compatible with every type.
   case nothing
@@ -12,7 +12,9 @@ indirect enum QueryType: Sendable {
   case bytes
   /// A value of a `Codable` type, which can only be compared with `nil`.
   case opaque
-  /// An object; of any entity if the entity is `nil`.
+  /// An object of an entity.
+  ///
+  /// If the entity is `nil`, the object may belong to any entity.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -70,7 +72,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The element type of a collection; `nil` for other types.
+  /// The type of the elements of a collection, or `nil` for other types.
   var element: QueryType? {
     if case .list(let element) = self { return element }
     return nil
@@ -96,7 +98,9 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// Returns the common type of both; `nil` if there is none.
+  /// Returns a type that the values of both types can be converted to.
+  ///
+  /// Returns `nil` if there is no such type.
   func commonType(with other: QueryType) -> QueryType? {
     switch (self, other) {
     case (.nothing, _): return other
@@ -116,7 +120,7 @@ indirect enum QueryType: Sendable {
     return self
   }
 
-  /// The type as a phrase, with its article.
+  /// The type as a phrase, including an article.
   var phrase: String {
     switch self {
     case .nothing: "nil"

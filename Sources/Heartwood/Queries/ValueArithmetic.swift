@@ -1,15 +1,17 @@
 import Foundation
 
-/// Arithmetic in predicates. It never traps: an undefined result is `nil`.
+/// Performs the arithmetic in predicates, which never traps.
+///
+/// An undefined result is `nil`.
 extension ArithmeticOperation {
-  /// Returns the result for two integers, which is an integer.
+  /// Returns the result of the operation for two integers, which is also an integer.
   func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
     guard let first = first.wideInteger, let second = second.wideInteger else { return .null }
     let result: Int128? =
       switch self {
       case .plus: first + second
       case .minus: first - second
-      // The product of two of the greatest stored integers overflows even 128 bits.
+      // The product of the two largest stored integers would overflow even 128 bits.
       case .times: Self.product(first, second)
       case .divided: second == 0 ? nil : first / second
       case .remainder: second == 0 ? nil : first % second
@@ -48,7 +50,9 @@ extension ArithmeticOperation {
     return result.flatMap { $0.isNaN ? nil : .string($0.description) } ?? .null
   }
 
-  /// Returns the operation for values of a type; `nil` if it does not apply to them.
+  /// Returns the function that performs the operation on values of a type.
+  ///
+  /// Returns `nil` if the operation does not apply to the type.
   func function(_ type: QueryType) -> ((StoredValue, StoredValue) -> StoredValue)? {
     switch type {
     case .integer where self != .power: integers
@@ -60,7 +64,7 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The number, or the nearest floating-point number.
+  /// The value as a floating-point number, rounded to the nearest one if necessary.
   fileprivate var double: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)
@@ -70,7 +74,7 @@ extension StoredValue {
     }
   }
 
-  /// Creates an integer if it is in the range of stored integers; otherwise `null`.
+  /// Creates an integer, or `null` if the integer is outside the range of stored integers.
   fileprivate init(wide: Int128?) {
     guard let wide else {
       self = .null
@@ -83,7 +87,9 @@ extension StoredValue {
 }
 
 extension Summary {
-  /// Returns the aggregate of values; `nil` values count only for `count`.
+  /// Returns the aggregate of the given values.
+  ///
+  /// `nil` values are included only in `count`.
   ///
   /// Without values, the sum is 0 and the other aggregates are `nil`.
   func result(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
@@ -113,7 +119,7 @@ extension Summary {
   private static func sum(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     switch type {
     case .integer:
-      // 128 bits cannot overflow with any possible number of values.
+      // The sum of any possible number of values fits in 128 bits.
       return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
     case .decimal:
       return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }

@@ -1,9 +1,12 @@
 import Foundation
 
-/// Comparison of values with the semantics of Swift: by numeric value, regardless of the storage
-/// type.
+/// Compares values as Swift does.
+///
+/// Numbers are compared by their numeric values, regardless of their storage types.
 extension StoredValue {
-  /// Returns whether both are equal: `nil` equals `nil`, -0 equals 0, and NaN equals nothing.
+  /// Returns whether two values are equal.
+  ///
+  /// `nil` equals `nil`, -0 equals 0, and NaN does not equal any value.
   func isEqual(to other: StoredValue) -> Bool {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): first == second
@@ -13,8 +16,10 @@ extension StoredValue {
     }
   }
 
-  /// Returns a negative number if this value precedes the other, a positive one if it follows, and
-  /// `nil` if they are unordered, as `nil` and NaN are.
+  /// Compares two values.
+  ///
+  /// Returns a negative number if this value precedes the other, a positive number if it follows
+  /// the other, and 0 if they are equal. Returns `nil` if they are unordered, as `nil` and NaN are.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -49,7 +54,7 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// Compares an integer with a floating-point number, without rounding either.
+  /// Compares an integer with a floating-point number without rounding either of them.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {
     guard !number.isNaN else { return nil }
     guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
@@ -61,7 +66,7 @@ extension StoredValue {
 
   // MARK: Decimal numbers
 
-  /// The value as a decimal number; `nil` if there is none.
+  /// The value as a decimal number, or `nil` if it cannot be converted to one.
   var decimal: Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
@@ -73,7 +78,9 @@ extension StoredValue {
     }
   }
 
-  /// Returns the order of two values at least one of which is a decimal number.
+  /// Compares two values, at least one of which is a decimal number.
+  ///
+  /// The result is that of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil
@@ -83,7 +90,9 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns the string without ignored differences; other values are unchanged.
+  /// Returns a string with the ignored differences removed.
+  ///
+  /// Other values are returned unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
@@ -93,7 +102,7 @@ extension StoredValue {
 extension String {
   func folded(_ options: StringOptions) -> String {
     guard !options.isEmpty else { return self }
-    // A fast path for ASCII, which needs no Unicode tables.
+    // ASCII strings need no Unicode tables, so this is faster.
     if utf8.allSatisfy({ $0 < 0x80 }) {
       return options.contains(.ignoresCase) ? lowercased() : self
     }
@@ -105,7 +114,7 @@ extension String {
 }
 
 extension QueryComparison {
-  /// Returns whether the comparison holds.
+  /// Returns whether the comparison of two values holds.
   func holds(_ first: StoredValue, _ second: StoredValue) -> Bool {
     switch self {
     case .equal: first.isEqual(to: second)
@@ -114,7 +123,7 @@ extension QueryComparison {
     }
   }
 
-  /// Returns whether the comparison holds, if at least one value is a decimal number.
+  /// Returns whether the comparison of two values holds, at least one of which is a decimal number.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull
