@@ -62,7 +62,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var isInserted: Bool { state.contains(.inserted) }
   /// Whether the next save updates the object's row.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
-  /// Whether the next save deletes the object's row, or the row is already gone.
+  /// Whether the next save deletes the object's row, or the row no longer exists.
   public final var isDeleted: Bool { state.contains(.deleted) }
   /// Whether the next save would write anything for the object.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }

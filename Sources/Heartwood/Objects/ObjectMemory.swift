@@ -43,8 +43,8 @@ extension ManagedObject {
 
   /// Returns the offset of a wrapper in an object.
   ///
-  /// The closure must not call other code during the pointer access, because that code could access
-  /// the same property.
+  /// No other code may be called during the pointer access, because it could access the same
+  /// property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner

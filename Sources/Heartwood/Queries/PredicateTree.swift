@@ -1,7 +1,7 @@
 /// A predicate that is composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// if a loop adds one term at a time, so no code recurses once for each node of a chain.
+/// if a loop adds one term at a time, so no code recurses through a tree without a depth limit.
 // @unchecked because `content` changes only in `deinit`, in nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression

@@ -4,9 +4,9 @@ extension QueryDemand {
 
   /// Returns the demands that must hold if at least one of several conditions holds.
   ///
-  /// - Parameter all: The demands of each condition.
-  ///
   /// For example, `rank > 3 OR (rank == 3 AND name > "x")` requires that the rank is at least 3.
+  ///
+  /// - Parameter all: The demands of each condition.
   static func common(to all: [[QueryDemand]]) -> [QueryDemand] {
     var subjects: [Subject] = []
     for demand in all.first ?? []

@@ -80,7 +80,7 @@ extension StoredValue {
 
   /// Compares two values, at least one of which is a decimal number.
   ///
-  /// The result is that of ``order(to:)``.
+  /// The results have the same meaning as those of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil

@@ -19,7 +19,7 @@ extension RawSpan {
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
-  /// Returns the last component of these bytes, which are a key that ends with an integer.
+  /// Returns the last component of a key, which must be an integer.
   ///
   /// - Throws: `corrupt` if there are fewer than eight bytes.
   func lastKeyComponent() throws(StorageError) -> Int64 {

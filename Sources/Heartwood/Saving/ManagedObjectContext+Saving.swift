@@ -1,10 +1,10 @@
 extension ManagedObjectContext {
   /// Saves all changes to the store in one transaction, which creates one generation.
   ///
-  /// A save calls `willSave` of the objects, again for objects that changed meanwhile, and
-  /// `validate`. It then resolves conflicts with ``mergePolicy``, writes everything in one
-  /// transaction, assigns permanent IDs to new objects and calls `didSave`. Without changes,
-  /// nothing is written.
+  /// A save first calls `willSave` on the changed objects, repeatedly if that changes objects, and
+  /// then `validate`. It resolves conflicts with ``mergePolicy``, writes everything in one
+  /// transaction, assigns permanent IDs to new objects and calls `didSave`. If there are no
+  /// changes, nothing is written.
   ///
   /// A context that is pinned to a generation advances to the new generation, or to the newest one
   /// if there are no changes, unless ``generationAfterSave`` specifies otherwise.

@@ -72,8 +72,8 @@ extension RowChanges {
 
   /// Returns whether a relation of a deleted row is ignored by the delete rules.
   ///
-  /// This is so if the row's object gave up the relation before it was deleted, or if the other
-  /// object refers to a different object after the save.
+  /// The rules ignore a relation that the row's object gave up before it was deleted. They also
+  /// ignore a relation whose other object refers to a different object after the save.
   ///
   /// The relation still counts if the change that removed it loses in a conflict. This change is
   /// the deletion of the other object or the edit of its reference.

@@ -67,7 +67,7 @@ final class RowChanges {
     list.append(change)
   }
 
-  /// Adds the changes that are not yet in the table to it.
+  /// Adds the changes that the table does not contain yet.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]

@@ -271,7 +271,7 @@ struct SaveRequest {
     outcomes.append((object, .saved))
   }
 
-  /// Deletes the row of an object, because a custom policy decided so.
+  /// Deletes the row of an object, as requested by a custom policy.
   private mutating func performDeletion(
     _ object: ManagedObject, _ storage: EntityStorage, _ row: [StoredValue]?
   ) throws {

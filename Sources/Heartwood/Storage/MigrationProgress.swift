@@ -2,11 +2,11 @@
 public struct MigrationProgress: Sendable, Hashable {
   /// The kinds of work that a migration does on rows.
   public enum Work: Sendable {
-    /// Converts relationships to their new form.
+    /// The conversion of relationships to their new form.
     case relationships
-    /// Computes derived attributes.
+    /// The computation of derived attributes.
     case derivedAttributes
-    /// Builds indexes.
+    /// The creation of indexes.
     case indexes
   }
 

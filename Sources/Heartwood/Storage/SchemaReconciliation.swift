@@ -68,9 +68,9 @@ struct SchemaReconciliation {
 
   /// Returns the old name that corresponds to each new name.
   ///
-  /// If a renamed entity or property and a new one claim the same old name, the renamed one gets
-  /// it. An exception is one whose current name is already in the store: it was renamed earlier. It
-  /// gets the old name only if no current declaration has that name.
+  /// If a renamed entity or property and a new entity or property claim the same old name, the
+  /// renamed one gets the old name. A declaration whose current name is already in the store was
+  /// renamed earlier; it gets an old name only if no current declaration has that name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -238,7 +238,7 @@ struct SchemaReconciliation {
         + "in the store. Declare a new relationship, and fill it in a custom MigrationStage.")
   }
 
-  // MARK: The rest
+  // MARK: Layouts, indexes and derivations
 
   /// Adds everything that depends on the numbers of all entities: layouts, indexes and derivations.
   private mutating func finish(_ position: Int) throws {

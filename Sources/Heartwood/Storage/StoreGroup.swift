@@ -31,7 +31,9 @@ final class StoreGroup: Sendable {
     /// The name of the store in error messages.
     var name: String { url?.storeLocation ?? "in memory" }
 
-    /// Returns a snapshot of this store's generation in a token, or of the newest generation.
+    /// Returns a snapshot of the generation that a token specifies for this store.
+    ///
+    /// If the token means the newest generation, the snapshot is of this store's newest generation.
     ///
     /// - Throws: `foreignStore` if the token covers only other stores; `generationExpired`.
     func snapshot(at token: QueryGenerationToken) throws -> Snapshot {
@@ -147,9 +149,9 @@ final class StoreGroup: Sendable {
     for body in content.withLock({ $0.observers.values.map { $0 } }) { body() }
   }
 
-  /// Checks that the container does not have a store at a URL.
+  /// Checks that the container does not already have a store at a URL.
   ///
-  /// - Throws: `invalidArgument` if it has one.
+  /// - Throws: `invalidArgument` if there is such a store.
   func requireNew(_ url: URL) throws {
     guard let known = attachedStores.first(where: { $0.url?.storeLocation == url.storeLocation })
     else { return }
@@ -214,7 +216,7 @@ final class StoreGroup: Sendable {
 
   /// Returns the stores that a token covers, with their generations in the token.
   ///
-  /// The generation is `nil` for the newest one.
+  /// The generation is `nil` if the token means the newest generation.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(

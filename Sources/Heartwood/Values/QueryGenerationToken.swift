@@ -14,7 +14,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
   private let generation: GenerationToken?
   /// The generations of the other stores.
   ///
-  /// It is `nil` if the token means the newest generation, or if there is only one store.
+  /// They are `nil` if the token means the newest generation, or if there is only one store.
   private let others: [GenerationToken]?
 
   private init() {

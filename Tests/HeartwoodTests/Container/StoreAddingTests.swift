@@ -56,7 +56,7 @@ struct StoreAddingTests {
     expect(.invalidModel, "Ticket.driver", "Person", "people") {
       try container.addStore(url: url, entities: [Now.Ticket.self])
     }
-    expect(.invalidModel, "Memo", "called") {
+    expect(.invalidModel, "Memo", "same name") {
       try container.addStore(url: url, entities: [After.Memo.self])
     }
     #expect(container.stores.count == 3)
