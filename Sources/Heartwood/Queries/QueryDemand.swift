@@ -1,7 +1,7 @@
-/// A test that all objects matching a condition pass, and that an index or a lookup by key can
-/// perform.
+/// A test that an index or a key lookup can perform, and that every object matching a condition
+/// passes.
 ///
-/// More objects than those matching the condition may pass the test, but never fewer.
+/// Objects that do not match the condition may pass the test, too.
 struct QueryDemand {
   /// What a demand tests.
   enum Subject: Hashable {

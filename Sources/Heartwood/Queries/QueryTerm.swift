@@ -4,7 +4,7 @@ struct QueryTerm {
   typealias Values = (QueryScope) throws -> [StoredValue]
   typealias Condition = (QueryScope) throws -> Bool
 
-  /// The result of the evaluation.
+  /// The function that evaluates a term, by the kind of its result.
   enum Content {
     case value(Value)
     case values(Values)

@@ -1,4 +1,4 @@
-/// The type of an expression, in the detail that is necessary to check operations.
+/// The type of an expression, which determines the operations that the expression permits.
 indirect enum QueryType: Sendable {
   /// The type of `nil`, which is compatible with every type.
   case nothing

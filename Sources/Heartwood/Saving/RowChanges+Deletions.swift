@@ -1,6 +1,6 @@
 /// Determines the consequences of deletions from the delete rules and the store's contents.
 extension RowChanges {
-  /// A row to delete, and the relations that its object gave up before it was deleted.
+  /// A row to delete, and the relations that its object removed before it was deleted.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot.
@@ -72,7 +72,7 @@ extension RowChanges {
 
   /// Returns whether a relation of a deleted row is ignored by the delete rules.
   ///
-  /// The rules ignore a relation that the row's object gave up before it was deleted. They also
+  /// The rules ignore a relation that the row's object removed before it was deleted. They also
   /// ignore a relation whose other object refers to a different object after the save.
   ///
   /// The relation still counts if the change that removed it loses in a conflict. This change is

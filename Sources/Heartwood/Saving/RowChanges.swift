@@ -205,8 +205,8 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, so that a row can have a unique value that another
-  /// row gives up.
+  /// All old index entries are removed first, so that a row can take over a unique value that
+  /// another row no longer has.
   private func put() throws {
     let written = list.filter { !$0.isDeleted && $0.isEffective }
     for change in written {
