@@ -7,7 +7,7 @@ struct GraphReference: Equatable {
     var nickname: String?
   }
 
-  /// By name.
+  /// The people, by name.
   var people: [String: PersonRow] = [:]
   /// The name of the owner, by the name of the car.
   var cars: [String: String?] = [:]
@@ -24,7 +24,7 @@ struct GraphReference: Equatable {
 }
 
 extension GraphReference {
-  /// Reads the content of a context.
+  /// Reads the complete content of a context.
   init(_ context: ManagedObjectContext) throws {
     for person in try context.fetch(FetchRequest<Person>()) {
       people[person.name] = PersonRow(age: person.age, nickname: person.nickname)
