@@ -1,7 +1,7 @@
 // error: An attribute belongs to a subclass of ManagedObject.
 import Heartwood
 
-/// Attributes belong to objects.
+/// A struct cannot have attributes.
 struct Note {
   @Attribute var text: String = ""
 }
