@@ -76,7 +76,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [1])
     #expect(milk.text == "" && milk.isDeleted && batched[0].text == "")
     expect(.removedStore) { _ = try context.fetch(FetchRequest<Memo>()) }
-    // A token stays valid for its remaining stores.
+    // A token stays valid for the stores that remain.
     try other.setQueryGenerationFrom(token)
     #expect(try other.fetch(FetchRequest<Person>()).map(\.age) == [1])
     expect(.removedStore) { _ = try other.fetch(FetchRequest<Memo>()) }
@@ -179,7 +179,7 @@ struct StoreRemovalTests {
     try context.save()
     #expect(try fixture.context().fetch(FetchRequest<Memo>()).map(\.rank) == [3])
     #expect(try fixture.container.fetchHistory(after: nil).count == 3)
-    // Its classes are no longer assigned, and can be assigned to another store.
+    // The classes of the removed store are free again, and can be assigned to another store.
     let all: [ManagedObject.Type] = [Person.self, Car.self, Club.self, Hall.self, Keeper.self]
     try fixture.container.addStore(url: fixture.url("elsewhere"), entities: all)
     let bob = Person(context: context)
@@ -199,9 +199,9 @@ struct StoreRemovalTests {
       try fixture.container.removeStore(url: fixture.memos)
       try fixture.container.addStore(url: fixture.url("notes"), entities: [Memo.self, Remark.self])
       try fixture.memo("bread")
-      // The context is pinned, but advances.
+      // The pinned context does not see the added store, and still locks the removed one.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
-      // The system's list may omit a line while others lock and unlock.
+      // Try repeatedly: the system's list may omit a lock while other processes lock and unlock.
       #expect(try (0..<50).contains { _ in try hasLocks(fixture.memos) })
       try context.setQueryGenerationFrom(.current)
       #expect(try context.contents() == ["bread 0"])
