@@ -1,6 +1,6 @@
 import Foundation
 
-/// A document of the project, with the blocks of code it shows.
+/// A document of the project, with the code blocks that it shows.
 struct Document {
   struct Block {
     /// The language that the fence names, or an empty string.

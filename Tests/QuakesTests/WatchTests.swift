@@ -92,7 +92,8 @@ struct WatchTests {
       [try ProgramRun.executable("quakes").path, quakes.path] + files + [key]
     let output = Pipe()
     process.standardOutput = output
-    // A test runner may block signals. Child processes inherit this, and tmux would never end.
+    // A test runner may block signals. Child processes inherit the blocked signals, and tmux would
+    // never end.
     var (none, usual) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, &usual)

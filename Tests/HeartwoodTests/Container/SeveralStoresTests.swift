@@ -188,7 +188,8 @@ struct SeveralStoresTests {
     stamp.code = 5
     #expect(child.insertedObjects == [new, stamp])
     #expect(try parent.contents() == ["Ada 1", "bread 0", "milk 1"])
-    // A save to the parent may contain changes of several stores; a save of the parent may not.
+    // The child can save changes of several stores to its parent; the parent cannot save them at
+    // once.
     try child.save()
     #expect(!child.hasChanges && parent.hasChanges)
     #expect(try parent.contents() == ["5", "Ada 2", "bread 0", "milk 2", "tea 0"])

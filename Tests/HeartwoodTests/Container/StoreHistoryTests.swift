@@ -20,7 +20,7 @@ struct StoreHistoryTests {
       }
       try context.save()
       expected.append("\(number)")
-      // Commit times have a resolution of one millisecond; wait until the next one.
+      // Commit times have a resolution of one millisecond, so wait for the next one.
       Thread.sleep(forTimeInterval: 0.002)
     }
     let all = try container.fetchHistory(after: nil)

@@ -267,7 +267,7 @@ struct StoreRemovalTests {
   }
 
   #if os(Linux)
-    /// Returns whether any file of a directory is locked.
+    /// Returns whether any file in a directory is locked.
     private func hasLocks(_ url: URL) throws -> Bool {
       let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
       return try FileManager.default.contentsOfDirectory(atPath: url.path).contains { name in
@@ -277,7 +277,7 @@ struct StoreRemovalTests {
       }
     }
 
-    /// Returns whether this process has any file of a directory open or mapped.
+    /// Returns whether this process has opened or mapped any file in a directory.
     private func isOpen(_ url: URL) throws -> Bool {
       let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")

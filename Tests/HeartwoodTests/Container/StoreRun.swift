@@ -50,7 +50,7 @@ struct StoreRun {
   /// The tokens of named generations, with their content.
   private var kept: [(token: QueryGenerationToken, rows: [Int: Rows])] = []
   private var lastName = 0
-  /// The number of commits of each store that the run has not yet read from the history.
+  /// The number of commits to each store that the run has not yet read from the history.
   private var unread: [Int: Int] = [:]
   private var history: PersistentHistoryToken?
 
@@ -68,7 +68,7 @@ struct StoreRun {
     }
   }
 
-  /// Performs a number of steps, with a check after each.
+  /// Performs a number of steps, and checks a context after each step.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
       let index = random.below(contextStates.count)

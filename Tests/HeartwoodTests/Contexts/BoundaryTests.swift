@@ -132,7 +132,7 @@ struct BoundaryTests {
       asked.append(fault)
       return fault === people[0]
     }
-    // Looking up an object, and deleting one whose cars are missing, does not call the handler.
+    // The handler is not called by a lookup, or by a deletion that finds related rows missing.
     #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
     context.delete(people[2])
     #expect(asked == [] && cars.allSatisfy { $0.isDeleted })

@@ -109,7 +109,7 @@ struct DiscardedObjectTests {
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
       discarding.apply(to: new, context)
-      // An undone insertion retains the object until a new change makes redo impossible.
+      // Undo retains the object until a new change makes a redo impossible.
       if discarding == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)
@@ -126,7 +126,7 @@ struct DiscardedObjectTests {
     context.insert(order)
     #expect(order.isInserted && order.objectID != first && order.title == "draft")
     try context.save()
-    // An object whose row was deleted can be inserted again, too.
+    // An object can also be inserted again after its row was deleted.
     context.delete(order)
     try context.save()
     let other = fixture.context()
@@ -182,7 +182,7 @@ struct DiscardedObjectTests {
     try onSmallStack {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
       let count = 200_000
-      // First, a chain of objects that belong to no context.
+      // First, create and release a chain of objects that belong to no context.
       var free: Link? = Link()
       for _ in 0..<count {
         let next = Link()
@@ -190,7 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Then, a chain of saved objects, in which only the first one retains the others.
+      // Then do the same with saved objects, of which only the first one retains the others.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head

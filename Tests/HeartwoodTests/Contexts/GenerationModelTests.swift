@@ -37,8 +37,7 @@ struct GenerationModelTests {
     TilePipe.release(directory)
   }
 
-  /// Runs the steps on a separate thread, because they wait for the other process, which tasks must
-  /// not do.
+  /// Runs the steps on a separate thread, because tasks must not wait for the other process.
   ///
   /// Returns the failure, if there is one.
   private static func drive(

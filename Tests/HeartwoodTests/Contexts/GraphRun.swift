@@ -16,7 +16,7 @@ final class GraphRun {
   /// The states to which `undo` returns; `future` has the states to which `redo` returns.
   private var past: [GraphReference] = []
   private var future: [GraphReference] = []
-  /// Whether the current step made new changes, instead of an undo or a redo.
+  /// Whether the current step is neither an undo nor a redo.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

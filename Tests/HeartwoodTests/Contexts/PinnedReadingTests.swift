@@ -68,9 +68,9 @@ struct PinnedReadingTests {
     #expect(ada.age == 2)
   }
 
-  /// Creates a person, and adds two cars one after the other.
+  /// Creates a person, and saves one car and then a second one.
   ///
-  /// Returns contexts pinned to the generations after the first and the second car.
+  /// Returns two contexts, pinned to the generations after each of these saves.
   private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
     let id = try fixture.person("Ada")
     return try ["Bug", "Van"].map { name in

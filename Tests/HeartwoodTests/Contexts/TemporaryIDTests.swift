@@ -78,7 +78,7 @@ struct TemporaryIDTests {
   }
 
   @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
-    // The rows have small IDs, as the temporary IDs of former versions did.
+    // These rows have small IDs, like the temporary IDs of earlier versions.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)

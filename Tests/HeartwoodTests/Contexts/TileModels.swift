@@ -127,7 +127,7 @@ struct TileAnswer: Codable {
   var changes: TileChanges?
 }
 
-/// A commit of a burst: its token, and its content as its writer sees it.
+/// A commit of a burst, with its token and the content that its writer sees.
 struct TileCommit: Codable {
   let token: QueryGenerationToken
   let view: TileView

@@ -20,7 +20,7 @@ struct TileReference {
 
   /// A tile that was changed in a context.
   struct Copy {
-    /// The version that was read; `nil` for a new tile.
+    /// The version that was read, or `nil` for a new tile.
     var version: Int?
     var row: TileRow
     /// The row before the first change of each changed field.
@@ -148,7 +148,8 @@ struct TileReference {
     var tiles: [String: Stored]
     /// Whether the save must fail.
     ///
-    /// `mayBeRefused` is whether it may fail: the writers of boxes are not known exactly.
+    /// `mayBeRefused` tells whether it may fail, because the writers of boxes are not known
+    /// exactly.
     var isRefused = false
     var mayBeRefused = false
   }
@@ -163,7 +164,7 @@ struct TileReference {
       let row = resolved(copy, stored, isConflict: isConflict, policy)
       switch row {
       case .none: continue
-      // None of the edits is stored, and the row stays unchanged.
+      // None of the edits is stored, so the row stays unchanged.
       case .some(let row) where isConflict && row != nil && row == stored?.row: continue
       case .some(let row): save.tiles[name] = row.map { Stored(row: $0, version: next) }
       }

@@ -8,7 +8,7 @@ extension TileRun {
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
     let inChild = random.isTrue(in256: 40)
-    // A child may show the parent's objects as they were read earlier, so look up none by ID.
+    // In a child context, objects of the parent may have older values, so look up none by ID.
     let some = ids.keys.sorted().filter { _ in !inChild && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
     let answer = try ask(context) { .read($0, inChild: inChild, asked) }

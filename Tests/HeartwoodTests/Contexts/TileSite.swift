@@ -90,7 +90,7 @@ final class TileSite {
 
   private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ inChild: Bool) throws {
     let context = inChild ? ManagedObjectContext(parent: own) : own
-    // Fetch the boxes first, so that the context knows which of their versions it changes.
+    // Fetch the boxes first, so that the context knows the versions that it changes.
     let boxes = try context.fetch(FetchRequest<Box>())
     defer { withExtendedLifetime(boxes) {} }
     switch edit {
@@ -189,7 +189,7 @@ final class TileSite {
     view.plainCount = try context.count(
       for: FetchRequest<Tile>(where: #Predicate { $0.colour == nil }))
     for id in ids {
-      // `existingObject` returns a registered object as it is, so refresh it first.
+      // `existingObject` returns a registered object without rereading it, so refresh it first.
       let known = context.registeredObject(Tile.self, for: id)
       if let known, !known.hasChanges { try context.refresh(known, mergeChanges: false) }
       if let tile = try context.existingObject(Tile.self, with: id), !tile.isDeleted {

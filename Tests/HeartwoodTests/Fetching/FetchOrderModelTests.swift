@@ -3,8 +3,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Compares random requests that have a sort order, a limit and an offset with sorted and sliced
-/// arrays.
+/// Runs random requests with a sort order, a limit and an offset, and compares the results with
+/// sorted and sliced arrays.
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(

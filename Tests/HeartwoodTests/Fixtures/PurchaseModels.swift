@@ -78,7 +78,7 @@ extension GraphFixture {
     try body(context())
   }
 
-  /// Returns the relationships of orders in a context whose two sides disagree.
+  /// Returns the relationships of orders whose two sides disagree in a context.
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }

@@ -46,7 +46,7 @@ final class Zoo {
 
   /// Returns the first letters of the animals that match a predicate.
   ///
-  /// Evaluates the predicate on records and on objects; if the results differ, returns all of them.
+  /// Evaluates the predicate on records and on objects; if the results differ, returns all results.
   func letters(_ predicate: QueryPredicate<Animal>) throws -> String {
     var request = FetchRequest<Animal>()
     request.predicate = predicate

@@ -90,9 +90,9 @@ final class ResultsRun {
     try watchParts()
   }
 
-  /// Creates so many lists that a change finds them by the values that their predicates require.
+  /// Creates many lists, so that changes find them by the values that their predicates require.
   ///
-  /// Their predicates cover every kind of such a lookup.
+  /// The predicates cover every kind of this lookup.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12
@@ -327,7 +327,7 @@ final class ResultsRun {
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // If the list excludes unsaved changes, its objects show them anyway.
+    // Objects show unsaved changes even if the list excludes them, so do not compare their values.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard reported.contains(id) else {

@@ -52,7 +52,7 @@ struct ResultsTests {
     new.rank = 35
     live.check()
     #expect(live.news().map(offsets) == [[[1, 2, nil]]])
-    // The song passes another one, so it is reported as moved, and not as updated besides.
+    // The song passes another one, so it is reported as moved, and not also as updated.
     try song(1).rank = 37
     live.check()
     let moved = live.news()
@@ -235,7 +235,7 @@ struct ResultsTests {
 }
 
 extension GraphFixture {
-  /// Replaces one title by another in all songs, with a batch request.
+  /// Replaces one title with another in all songs, in a batch request.
   func change(all old: String, to new: String) throws {
     try context().execute(
       BatchUpdateRequest<Song>(where: #Predicate { $0.title == old }) { $0[\.title] = new })

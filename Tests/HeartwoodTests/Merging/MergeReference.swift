@@ -39,7 +39,7 @@ struct MergeReference {
     var hasEdits: Bool { isDeleted || !edits.isEmpty }
   }
 
-  /// The rows, or `nil` for deleted ones.
+  /// The rows; deleted rows are `nil`.
   var rows: [Row?]
   /// The loaded people of each context.
   var copies: [[Int: Copy]] = [[:], [:]]
@@ -101,7 +101,7 @@ struct MergeReference {
   }
 
   private func isConflict(_ person: Int, _ copy: Copy) -> Bool {
-    // Deleting an object whose row is missing is no conflict.
+    // Deleting an object whose row is missing is not a conflict.
     guard let row = rows[person] else { return !copy.isDeleted }
     return row.version != copy.version
   }
@@ -130,7 +130,7 @@ struct MergeReference {
       }
     }
     guard merged != row.values else {
-      // None of the edits is stored, and the row stays unchanged.
+      // None of the edits is stored, so the row stays unchanged.
       copies[context][person] = Copy(version: row.version, base: merged, values: merged)
       return
     }

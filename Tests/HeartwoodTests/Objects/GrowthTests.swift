@@ -123,7 +123,7 @@ struct GrowthTests {
     case 5: set.subtract(pieces.suffix(random.below(pieces.count)))
     case 6: set = Set(pieces.prefix(random.below(8)))
     case 7:
-      // Remove a member by its index, which does not hash it, and insert another one.
+      // Remove a member by index, without hashing it, and insert another member.
       let first = set.map(\.number).min()
       if let index = set.indices.first(where: { set[$0].number == first }), !set.contains(piece) {
         set.remove(at: index)

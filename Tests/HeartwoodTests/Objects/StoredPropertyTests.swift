@@ -39,7 +39,7 @@ private class Widget: ManagedObject, CustomReflectable {
   @Attribute var rank: Double? = nil
   var shape = Shape.label("a", 1)
 
-  /// Replaces the properties that `Mirror` would show, so that the library cannot rely on it.
+  /// Hides the properties from `Mirror`, on which the library must not rely.
   var customMirror: Mirror { Mirror(self, children: ["nothing": 0]) }
 }
 

@@ -60,8 +60,8 @@ struct UnknownValueTests {
 
   /// Returns a store with two tickets.
   ///
-  /// An earlier program cannot decode five values of the first ticket, and cannot decode the place
-  /// of the second.
+  /// An earlier program can decode neither five values of the first ticket nor the place of the
+  /// second.
   private func store() throws -> EvolvingStore {
     let store = EvolvingStore()
     try store.open(Schema(Later.Ticket.self)) { context in
@@ -177,7 +177,8 @@ struct UnknownValueTests {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
-      // Assigning the shown default value counts as a change, and replaces the stored value.
+      // Assigning the default value that is shown counts as a change, and replaces the stored
+      // value.
       found[0].level = .low
       #expect(found[0].unreadableValues["level"] == nil && found[0].hasChanges)
     }

@@ -28,7 +28,7 @@ struct DeepPredicateTests {
     Condition(#Predicate { $0.rank == rank })
   }
 
-  /// Runs a closure with a context of a store that contains three songs, with the ranks 1, 5 and 9.
+  /// Runs a closure with a context whose store contains three songs, with the ranks 1, 5 and 9.
   private func withSongs(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) throws -> (any Error)? {

@@ -168,7 +168,7 @@ func isIn<List: Sequence & Codable & Sendable, V: NodeType>(
   PredicateExpressions.build_contains(PredicateExpressions.build_Arg(list), value)
 }
 
-/// Returns the function `test`, with results of the same type as a sample node.
+/// Returns the closure `test`, cast to return nodes of the same type as a sample.
 func element<Test: NodeType<Bool>>(
   _ sample: Test, _ test: @escaping (PredicateExpressions.Variable<Animal>) -> PredicateNode<Bool>
 ) -> (PredicateExpressions.Variable<Animal>) -> Test {

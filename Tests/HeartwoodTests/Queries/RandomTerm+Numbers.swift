@@ -34,8 +34,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns the result of an operation, or `nil` if it has none or the result is too large to
-  /// store.
+  /// Returns the result of an operation, or `nil` if there is none or it is too large to store.
   private static func integral(
     _ first: Int128?, _ second: Int128?, _ operation: (Int128, Int128) -> Int128?
   ) -> Int128? {

@@ -1,9 +1,8 @@
 import Foundation
 import Heartwood
 
-/// The base class of the random graph.
-///
-/// The classes have each kind of relationship, constraint and derived attribute.
+/// A class of the random graph, whose classes have each kind of relationship, constraint and
+/// derived attribute.
 class CrewMember: ManagedObject {
   @Attribute var code: String? = nil
   @Attribute var number: Int? = nil

@@ -41,7 +41,7 @@ struct CrewRelay {
   /// - Parameter elsewhere: Makes another process take a turn.
   /// - Returns: The number of times that this process performed each operation.
   /// - Throws: A ``CrewMismatch`` with the shortest failing sequence of steps found when this
-  ///   process takes all turns. If no sequence fails then, the original error.
+  ///   process takes all turns, or the original error if no sequence fails then.
   func run(at path: String, elsewhere: (_ turn: Int) async throws -> Void) async throws
     -> [String: Int]
   {

@@ -167,7 +167,7 @@ struct CrewBatch {
   let policy: MergePolicy.Each
   /// The inserted or changed rows, in order.
   private(set) var touched: [Int] = []
-  /// The rows that get the default token of a new object, which the reference cannot know.
+  /// The rows whose token the request generates, so that the reference cannot know it.
   private(set) var tokens: Set<Int> = []
   var isDeletion = false
   private(set) var isUpdate = false

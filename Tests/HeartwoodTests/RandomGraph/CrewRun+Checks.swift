@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Compares a complete context with its reference, which loads all objects that are faults.
+  /// Loads a complete context, and compares it with its reference.
   func expectSame(_ workspace: CrewWorkspace, _ moment: String) throws {
     do {
       try expectSame(workspace, Set(workspace.view.live))

@@ -54,7 +54,7 @@ extension CrewRun {
     let all = workspace.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if workspace.view.work.deleted.contains(tag) {
-      // A fault would be reread from another generation than the other objects.
+      // Skip faults, which would be reread from another generation than the other objects.
       if try workspace.object(tag).isFault { return }
       begin(workspace)
       workspace.view.work.deleted.remove(tag)
@@ -117,11 +117,12 @@ extension CrewRun {
 
   /// Returns whether a member has a mentor.
   ///
-  /// The row of a mentor may be missing, which the reference does not show.
+  /// The reference omits mentors whose rows are missing.
   private func hasGoneMentor(_ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow) throws -> Bool
   {
     guard row.kind.isMember else { return false }
-    // If the row is missing, clearing the reference is a change only in some contexts.
+    // Whether clearing the reference is a change depends on whether the context knows that the row
+    // is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }

@@ -8,7 +8,7 @@ extension CrewRun {
   func pin(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
-      // Pinning reapplies unsaved changes to another generation, so that must be possible.
+      // Pinning reapplies unsaved changes to another generation, so check that this is possible.
       guard !workspace.isMerging, workspace.view.canRebase(store) else { return }
       try workspace.context.setQueryGenerationFrom(.current)
       workspace.pinned = store
@@ -23,7 +23,7 @@ extension CrewRun {
     default:
       guard workspace.pinned == nil else { return }
       workspace.context.automaticallyMergesChangesFromParent.toggle()
-      // The context merges only later saves, so it has to be brought up to date.
+      // The context merges only later saves, so bring it up to date now.
       guard workspace.isMerging else { return }
       if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }

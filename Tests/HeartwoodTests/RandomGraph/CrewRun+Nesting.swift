@@ -71,9 +71,8 @@ extension CrewRun {
     let isOthers = workspace.view.generation != before
     let new = workspace.view.work.inserted
     try save(workspace, rollsBack: false)
-    // Compare only if the parent has saved and is up to date. Unless the child merges
-    // automatically, it does not see what others have saved, or what a new object changed in the
-    // row that it became.
+    // Compare only if the parent has saved and is up to date. Without automatic merging, the child
+    // sees neither the saves of others nor the values of existing rows that new objects became.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet

@@ -37,7 +37,7 @@ extension CrewRun {
       throw CrewMismatch("the history does not name \(tag), which others created or deleted")
     }
     for (tag, all) in difference.updated {
-      // A reference to a missing row does not cause a write.
+      // Losing the target of a reference does not cause a write.
       let names = all.subtracting(["mentor"])
       let reported = written[tag] ?? []
       guard reported.contains("inserted or deleted") || reported.isSuperset(of: names) else {

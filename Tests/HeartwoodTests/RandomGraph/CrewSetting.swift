@@ -17,7 +17,7 @@ struct CrewSetting: CustomStringConvertible {
     "\(placeCount) contexts with \(policies), undo \(tracksUndo), \(containerCount) containers"
   }
 
-  /// Returns the setting with a name, whose details depend on the seed.
+  /// Returns the named setting, with details that depend on a seed.
   static func named(_ name: String, seed: UInt64) -> CrewSetting {
     var setting = CrewSetting()
     switch name {

@@ -107,7 +107,7 @@ enum CrewField: Int, CaseIterable {
     [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial],
   ]
 
-  /// The name in the model.
+  /// The name of the attribute in the model.
   var name: String {
     switch self {
     case .teamName, .tagName: "name"
@@ -119,7 +119,7 @@ enum CrewField: Int, CaseIterable {
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
   /// Whether the attribute is derived from other objects.
   ///
-  /// A change of those does not count as a change of this object.
+  /// Changes of those objects do not count as changes of this one.
   var isCount: Bool { self == .jobCount || self == .size }
 
   /// The value in a new object.
@@ -165,7 +165,7 @@ enum CrewLink: Int, CaseIterable {
     [.members, .reserved], [.owner, .reserve, .labels], [.tagMembers, .tagJobs], [.holder],
   ]
 
-  /// The name in the model.
+  /// The name of the relationship in the model.
   var name: String {
     switch self {
     case .tagMembers: "members"

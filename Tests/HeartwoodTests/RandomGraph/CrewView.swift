@@ -140,7 +140,7 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // Separate objects before relating others, because relating an object also separates it.
+      // Separate objects before relating others, because relating objects also separates some.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }
@@ -181,7 +181,7 @@ struct CrewStore {
   var versions: [Int: Int] = [:]
   var generation = 0
 
-  /// Makes the result of a save or a batch request the next generation.
+  /// Adds the result of a save or a batch request as the next generation.
   ///
   /// - Returns: The inserted, updated and deleted objects.
   mutating func commit(_ new: CrewGraph) -> CrewDifference {
@@ -213,7 +213,7 @@ struct CrewStore {
 }
 
 extension CrewStore {
-  /// Makes the content that others have saved the next generation.
+  /// Adopts the content that others have saved as the next generation.
   ///
   /// - Parameter written: The rows that others wrote, including unchanged ones.
   mutating func adopt(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
@@ -227,7 +227,7 @@ extension CrewStore {
 /// The difference between two consecutive generations of the reference.
 struct CrewDifference {
   var inserted: Set<Int> = []
-  /// The updated objects with the names of the properties that differ, except derived ones.
+  /// The updated objects, with the names of the changed properties except derived ones.
   var updated: [Int: Set<String>] = [:]
   var deleted: Set<Int> = []
   /// The objects in which only derived attributes changed.

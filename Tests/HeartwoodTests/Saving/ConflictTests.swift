@@ -54,7 +54,8 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Returns whether a row exists after one context saved a change and another had deleted the row.
+  /// Returns whether a row exists after a context has saved a change to it, although another
+  /// context had deleted it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -77,7 +78,8 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Returns whether a row is missing after one context deleted it and another had changed it.
+  /// Returns whether a row is missing after a context has deleted it, although another context had
+  /// changed it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)

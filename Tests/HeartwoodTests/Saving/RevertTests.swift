@@ -35,7 +35,7 @@ struct RevertTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  /// Expects nothing but the versions of rows to differ from a generation.
+  /// Expects the newest generation to differ from another one only in the versions of rows.
   ///
   /// Ignores entries that do not belong to objects.
   private func expectSameEntries(

@@ -21,7 +21,8 @@ private enum V1 {
   static let schema = Schema(Cat.self, Dog.self, Owner.self)
 }
 
-/// A version in which cats and dogs have the superclass `Animal`, with the name and the owner.
+/// A version in which cats and dogs share the superclass `Animal`, which declares the name and the
+/// owner.
 private enum V2 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""

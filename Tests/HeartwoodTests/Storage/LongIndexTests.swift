@@ -123,7 +123,7 @@ struct LongIndexTests {
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
     #expect(indexed > 20)
-    // No entries of deleted objects remain.
+    // Deleting all objects must leave no entries in the indexes.
     for page in all { context.delete(page) }
     try context.save()
     let least: [(String, any Sendable)] = [("title", ""), ("body", ""), ("data", Data())]
