@@ -234,8 +234,7 @@ struct DiscardedObjectTests {
 /// Runs `body` on a thread with the stack size of secondary threads on Darwin.
 func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
   final class Outcome: @unchecked Sendable {
-    // @unchecked is safe: `error` is written before the semaphore is signalled, and read
-    // afterwards.
+    // @unchecked because `error` is written before the signal, and read only after it.
     var error: (any Error)?
   }
   let (outcome, end) = (Outcome(), DispatchSemaphore(value: 0))

@@ -172,7 +172,7 @@ struct ResultsChangesTests {
 
 /// Retains a controller that was created within a block of a background context.
 private final class Held: @unchecked Sendable {
-  // @unchecked is safe: the object is created and released only within blocks of its context.
+  // @unchecked because it is created and released only within blocks of its context.
   static let controllers = Mutex<[Held]>([])
   private let controller: FetchedResultsController<Song>
 
