@@ -1,11 +1,11 @@
 import Foundation
 
-/// A document of the project, with the blocks of code it shows.
+/// A document of the project, with the code blocks that it shows.
 struct Document {
   struct Block {
-    /// The language of the fence; empty if it names none.
+    /// The language that the fence names, or an empty string.
     let language: String
-    /// The line of the fence, counted from 1.
+    /// The line of the opening fence, counted from 1.
     let line: Int
     var lines: [Substring] = []
 
@@ -19,7 +19,8 @@ struct Document {
   /// The file name without its directories and extension.
   var name: Substring { path.split(separator: "/").last?.dropLast(3) ?? "" }
 
-  /// All documents: the README, those in `Docs`, and the landing pages of the libraries.
+  /// Returns all documents: the README, the files in `Docs`, and the landing pages of the
+  /// libraries.
   static func all() throws -> [Document] {
     let package = DocumentProgram.package.path
     let names = try FileManager.default.subpathsOfDirectory(atPath: package + "/Docs").sorted()

@@ -2,8 +2,10 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A program in `Programs` whose code a document shows; its name is that of the document, followed
-/// by `+` and a suffix if the document shows several.
+/// A program in `Programs` whose code a document shows.
+///
+/// It has the name of the document, followed by `+` and a suffix if the document shows several
+/// programs.
 struct DocumentProgram: CustomTestStringConvertible, Sendable {
   /// The name without the extension.
   let name: String
@@ -12,7 +14,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   static let package = URL(filePath: #filePath).appending(path: "../../..").standardized
   private static let directory = package.appending(path: "Tests/DocumentTests/Programs")
 
-  /// Returns all programs, by name.
+  /// Returns all programs, sorted by name.
   static func all() throws -> [DocumentProgram] {
     try FileManager.default.contentsOfDirectory(atPath: directory.path)
       .filter { $0.hasSuffix(".swift") }.sorted()
@@ -23,17 +25,17 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
       }
   }
 
-  /// Returns the program with a name.
+  /// Returns the program with this name.
   static func named(_ name: String) throws -> DocumentProgram {
     try #require(try all().first { $0.name == name })
   }
 
-  /// The name of its document, without the extension.
+  /// The name of the document that shows the program, without the extension.
   var document: Substring { name.prefix { $0 != "+" } }
   var path: String { Self.directory.appending(path: "\(name).swift").path }
   var testDescription: String { name }
 
-  /// Returns whether the program contains some lines, possibly indented further.
+  /// Returns whether the program contains these lines, possibly indented further.
   func contains(_ lines: [Substring]) -> Bool {
     let ownText = "\n" + text
     return stride(from: 0, through: 8, by: 2).contains { indent in
@@ -43,14 +45,14 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// Returns the compiler options beyond the file.
+  /// Returns the compiler options, without the path of the program.
   ///
   /// - Parameter modules: The directory with the modules of the package.
   func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
       return ["-swift-version", "6", "-parse-as-library", "-I", modules]
     }
-    // The manifest of a package imports a module of its own, which is installed with the compiler.
+    // A package manifest imports a module that is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])
     let compiler = URL(filePath: path.trimmingCharacters(in: .newlines)).resolvingSymlinksInPath()
     let interface = compiler.appending(path: "../../lib/swift/pm/ManifestAPI").standardized.path

@@ -59,7 +59,7 @@ private struct SymbolGraph {
     struct Location: Decodable { let uri: String }
     let pathComponents: [String]
     let docComment: Comment?
-    /// `nil` for symbols that the compiler synthesises.
+    /// The location in the source code, or `nil` for a symbol that the compiler synthesises.
     let location: Location?
   }
 

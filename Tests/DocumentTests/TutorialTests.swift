@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Follows the tutorial as a reader would: its program, its feeds and its output.
+/// Follows the tutorial as a reader would, and checks its program, its feeds and its output.
 @Suite(
   "The tutorial",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
@@ -35,7 +35,7 @@ struct TutorialTests {
   }
 }
 
-/// A running `watch`, which the test controls.
+/// A running `watch` process, which the test controls.
 private struct Watch {
   private let process = Process()
   private let input = Pipe()
@@ -50,7 +50,7 @@ private struct Watch {
     try process.run()
   }
 
-  /// Returns the output up to some words.
+  /// Reads the output until it ends with the given words.
   func read(until words: String) throws -> String {
     var said = ""
     while !said.hasSuffix(words) {

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The diagnostics of the compiler for the programs in `Programs`, which use the module.
+/// Compiles the programs in `Programs`, which use the module, and checks the diagnostics.
 ///
 /// A program that begins with `// error: ` is incorrect, and each of its errors must contain the
 /// text that follows. The programs are compiled completely, because the compiler checks isolation
@@ -40,7 +40,7 @@ struct ProgramTests {
 
 /// A run of the compiler on one program.
 private struct Compilation {
-  /// The expected error; `nil` for a correct program.
+  /// The expected error, or `nil` for a correct program.
   let mistake: String?
   let output: String
   let exitCode: Int32

@@ -8,7 +8,7 @@ struct FeedContent {
     var code: String
     var magnitude: Double?
     var place: String? = "8km NE of Aguanga, CA"
-    /// Milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     var time = 1_550_360_775_470
     var updated = 1_550_360_993_593
     var longitude = -116.79
@@ -21,8 +21,9 @@ struct FeedContent {
 
   var quakes: [Quake]
 
-  /// Creates the quakes of a week, newest first as in a feed; a few have no magnitude, place or
-  /// depth.
+  /// Creates the quakes of a week, newest first as in a real feed.
+  ///
+  /// A few have no magnitude, place or depth.
   init(count: Int, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     quakes = (0..<count).map { number in

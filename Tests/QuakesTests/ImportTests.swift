@@ -112,7 +112,7 @@ struct ImportTests {
     #expect(run.output.hasPrefix("5 quakes in \(address): 5 added"))
     try quakes.run("import", address + "x").expectComplaint(
       "(No such file or directory)", exitCode: 1)
-    // No server listens there.
+    // No server listens on port 1.
     try quakes.run("import", "http://127.0.0.1:1/day.geojson").expectComplaint(
       "http://127.0.0.1:1/day.geojson cannot be reached (", exitCode: 1)
     try quakes.run("import", "ftp://host/day").expectComplaint("with http, https", exitCode: 1)
@@ -137,7 +137,7 @@ struct ImportTests {
   {
     var ids: Set<String> = []
     let quakes = try QuakesFixture()
-    // Longer feeds first, so that they include others.
+    // Import the longer feeds first, because they include the quakes of the shorter ones.
     for path in RealFeeds.paths.reversed() {
       let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
       let features = (document as? [String: Any])?["features"] as? [[String: Any]] ?? []

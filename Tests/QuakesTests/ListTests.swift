@@ -5,7 +5,7 @@ import Testing
 /// The results of `quakes list`, and their order.
 @Suite("quakes list")
 struct ListTests {
-  /// Quakes that differ in every searchable value.
+  /// Returns a store of quakes that differ in every searchable value.
   private static func fixture() throws -> QuakesFixture {
     func quake(
       _ code: String, _ magnitude: Double?, _ place: String, hours: Int,
@@ -16,7 +16,7 @@ struct ListTests {
         time: 1_550_275_200_000 + hours * 3_600_000, longitude: position.1, latitude: position.0)
     }
     let quakes = try QuakesFixture()
-    // The first hour is midnight, 2019-02-16.
+    // Hours are counted from midnight, 2019-02-16.
     try quakes.importFeed(
       FeedContent([
         quake("a", 5.1, "Delta", hours: -30, at: (38.8, -122.8)),
@@ -70,7 +70,7 @@ struct ListTests {
     try quakes.importFeed(feed).expectFine()
     let strong = feed.quakes.filter { ($0.magnitude ?? -.infinity) >= 3.5 }
     #expect(try quakes.codes("--min-magnitude=3.5") == strong.map(\.id))
-    // By the law of cosines, which is exact enough for such distances.
+    // Compute distances by the spherical law of cosines, which is exact enough here.
     let near = feed.quakes.filter { quake in
       let (first, second) = (40 * Double.pi / 180, quake.latitude * .pi / 180)
       let cosine =

@@ -40,7 +40,7 @@ struct PastTests {
     #expect(
       try quakes.run("at", times[2], "--min-magnitude", "2").output
         == "0 of 2 quakes, as of \(times[2])\n")
-    // A second and a day extend to their ends; the newest state up to then is shown.
+    // A second or a day stands for its end, and selects the newest state up to then.
     let second = times[3].prefix(19) + "Z"
     #expect(
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
@@ -90,7 +90,7 @@ struct PastTests {
         == "Undid the import of \(times[3]): 1 quakes removed, 1 changed back; 2 left\n")
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
-    // A later import is undone before the earlier one.
+    // A later import can be undone before the earlier ones.
     try importFeeds(quakes, "d")
     #expect(try quakes.codes().sorted() == ["nca", "ncd"])
     try quakes.run("undo").expectFine()
@@ -113,7 +113,7 @@ struct PastTests {
       "2 quakes were changed since the import of \(times[2]), so it stays",
       "Type quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
-    // A later import is not undone with it.
+    // A later import can be undone although the changed one cannot.
     try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])

@@ -35,7 +35,7 @@ struct QuakesFixture {
     return try run("import", file)
   }
 
-  /// Returns a file with a feed.
+  /// Writes a feed to a file, and returns its path.
   func file(_ name: String, _ feed: FeedContent) throws -> String {
     let path = directory.path(of: name)
     try feed.content.write(to: URL(filePath: path))
@@ -49,14 +49,14 @@ struct QuakesFixture {
     return try run.json()
   }
 
-  /// Returns their codes, in order.
+  /// Returns the codes of the quakes that `list` prints with some options, in order.
   func codes(_ arguments: String...) throws -> [String] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
     run.expectFine()
     return try run.json([[String: Any]].self).compactMap { $0["code"] as? String }
   }
 
-  /// Expects the store to be sound.
+  /// Expects the verification of the store to find nothing.
   func expectSound() throws {
     let store = try Store(at: path)
     #expect(try store.verify().findings == [])
@@ -65,7 +65,7 @@ struct QuakesFixture {
 }
 
 extension ProgramRun {
-  /// Expects exactly one line of error output from `quakes`, which contains some words.
+  /// Expects `quakes` to print exactly one line of error output, which contains these words.
   func expectComplaint(
     _ words: String..., exitCode: Int32, location: SourceLocation = #_sourceLocation
   ) {

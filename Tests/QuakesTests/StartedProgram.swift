@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A program that runs while the test does, read line by line.
+/// A program that runs in parallel with a test, which reads its output line by line.
 final class StartedProgram {
   private let process = Process()
   private let output = Pipe()
@@ -14,18 +14,18 @@ final class StartedProgram {
     try process.run()
   }
 
-  /// Waits for the next line.
+  /// Waits for the next line of output, and returns it.
   func line() throws -> String {
     var line = Data()
     while true {
-      let byte = try #require(try output.fileHandleForReading.read(upToCount: 1), "it has ended")
-      try #require(!byte.isEmpty, "it has ended after \(line)")
+      let byte = try #require(try output.fileHandleForReading.read(upToCount: 1), "output ended")
+      try #require(!byte.isEmpty, "the program has ended after \(line)")
       if byte == Data("\n".utf8) { return String(decoding: line, as: UTF8.self) }
       line += byte
     }
   }
 
-  /// Waits for its end; returns the exit code.
+  /// Waits until the program ends without further output, and returns the exit code.
   func end() throws -> Int32 {
     #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
     process.waitUntilExit()

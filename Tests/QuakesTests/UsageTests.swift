@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The handling of the command line by `quakes`.
+/// The handling of command lines by `quakes`.
 @Suite("The command line of quakes")
 struct UsageTests {
   private func run(_ arguments: String...) throws -> ProgramRun {

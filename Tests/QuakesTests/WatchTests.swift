@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The output of `quakes watch` during imports of other processes.
+/// The output of `quakes watch` while other processes import feeds.
 @Suite("quakes watch")
 struct WatchTests {
   private func quake(_ code: String, _ magnitude: Double, hours: Int) -> FeedContent.Quake {
@@ -21,11 +21,11 @@ struct WatchTests {
     let quakes = try QuakesFixture()
     try quakes.importFeed(first).expectFine()
     let watch = try quakes.start("watch", "--changes", "2", "--min-magnitude", "1", "--limit=1")
-    // It is ready after it has printed its first line.
+    // `watch` is ready once it has printed its first line.
     #expect(try watch.line().hasPrefix("2 quakes, generation "))
     #expect(try watch.line() == "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb")
     #expect(try watch.line() == "  and 1 more")
-    // A quake that does not match the list changes nothing in it.
+    // An import that does not change the list prints nothing.
     try quakes.importFeed(FeedContent([quake("e", 0.1, hours: 5)])).expectFine()
     try quakes.importFeed(second).expectFine()
     #expect(try watch.line() == "")
@@ -70,14 +70,14 @@ struct WatchTests {
     try quakes.expectSound()
   }
 
-  /// The path of tmux, if it is installed.
+  /// The path of tmux, or `nil` if it is not installed.
   private static let tmux = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(
     separator: ":"
   )
   .map { "\($0)/tmux" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
   @Test(
-    .enabled(if: WatchTests.tmux != nil, "tmux is not on this machine: nothing looks at a screen"),
+    .enabled(if: WatchTests.tmux != nil, "tmux is not installed, so no screen is checked"),
     arguments: ["q", "C-c"])
   func `on a terminal, watch fills the screen and restores it at the end`(key: String) throws {
     let quakes = try QuakesFixture()
@@ -92,7 +92,8 @@ struct WatchTests {
       [try ProgramRun.executable("quakes").path, quakes.path] + files + [key]
     let output = Pipe()
     process.standardOutput = output
-    // A test runner may block signals, and children inherit that: tmux would never end.
+    // A test runner may block signals. Child processes inherit the blocked signals, and tmux would
+    // never end.
     var (none, usual) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, &usual)
@@ -125,7 +126,7 @@ struct WatchTests {
         "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb",
         "~ 2019-02-16 00:00:00        4.6       3.2  nca         Cobb",
       ])
-    // The last two of the six lines contain quakes, truncated at the edge.
+    // On a screen of six lines, the last two show quakes, truncated at the edge.
     #expect(
       steps[2][4...].map { $0 } == [
         "+ 2019-02-16 03:00:00        3.0       3.2  ncd",

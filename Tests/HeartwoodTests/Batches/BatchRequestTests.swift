@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch requests")
 struct BatchRequestTests {
-  /// Inserts people; some of them have an age.
+  /// Inserts people, some of them with an age.
   @discardableResult
   private func insert(
     _ people: [(name: String, age: Int?)], _ context: ManagedObjectContext,
@@ -152,7 +152,7 @@ struct BatchRequestTests {
     #expect(other?.kind == .foreignObject)
   }
 
-  /// Creates clubs with random members, ordered halls, and keepers of halls.
+  /// Creates clubs with random members, ordered halls, and keepers of the halls.
   private func fill(_ fixture: GraphFixture, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let context = fixture.context()
@@ -180,7 +180,7 @@ struct BatchRequestTests {
     try context.save()
   }
 
-  /// Returns the complete content, as text.
+  /// Returns the complete content of the store as strings.
   private func content(_ fixture: GraphFixture) throws -> [String] {
     let context = fixture.context()
     var lines: [String] = []
@@ -217,7 +217,7 @@ struct BatchRequestTests {
       }
       let context = saves.context()
       for id in try ids(saves) {
-        // A cascade may have deleted it already.
+        // A cascade may have deleted the object already.
         guard let object = try context.existingObject(M.self, with: id) else { continue }
         context.delete(object)
       }

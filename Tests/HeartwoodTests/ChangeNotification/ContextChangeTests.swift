@@ -36,7 +36,7 @@ struct ContextChangeTests {
     #expect(last.allSatisfy { $0?.deleted == [lasting] })
   }
 
-  /// The changes are sendable, so a task can collect them.
+  /// Returns the changes of a context as a sendable sequence, so that a task can collect them.
   private func changes(
     _ context: ManagedObjectContext
   ) -> some AsyncSequence<ContextChange, Never> & Sendable { context.changes }

@@ -9,7 +9,10 @@ private final class Count: Sendable {
   let value = Atomic<Int>(0)
 }
 
-/// Counts the notifications about what `look` reads, up to the first.
+/// Observes the properties that `look` reads.
+///
+/// Returns a closure that returns the number of notifications so far; observation stops after the
+/// first one.
 private func watch<Value>(_ look: () -> Value) -> () -> Int {
   let count = Count()
   _ = withObservationTracking {
@@ -143,7 +146,7 @@ struct ObservationTests {
     let again = watch { song.title }
     song.title = "ours"
     #expect(again() == 1)
-    // The previous values can still be read.
+    // After an object is deleted, its last values can still be read.
     context.delete(song)
     try context.save()
     #expect(song.title == "ours")

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// All objects of the model of people, with the values of their properties, read one by one.
+/// All objects of the `people` schema, with the values of their properties.
 private struct Everyone {
   var objects: [ManagedObjectID: [String: String]] = [:]
 
@@ -32,7 +32,7 @@ private struct Everyone {
     objects.map { "\($0?.objectID.description ?? "-")" }.sorted().joined()
   }
 
-  /// Compares the objects one by one.
+  /// Expects a change set to contain the differences between these objects and later ones.
   func expect(_ changes: ChangeSet, to after: Everyone) {
     let (old, new) = (Set(objects.keys), Set(after.objects.keys))
     #expect(changes.inserted == new.subtracting(old))

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("History")
 struct HistoryTests {
-  /// Returns a change as text: its kind, its entity and its properties.
+  /// Returns the changes of a transaction as strings: the kind, entity and properties of each
+  /// change.
   private func words(_ transaction: PersistentHistoryTransaction) -> [String] {
     transaction.changes.map { change in
       let name = change.objectID.entityName ?? "?"
@@ -198,7 +199,7 @@ struct HistoryTests {
   }
 }
 
-/// The objects whose history the tests read.
+/// The class whose history the tests read.
 private final class Quake: ManagedObject {
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   @Attribute var magnitude: Float = 0
@@ -239,7 +240,7 @@ struct MergingTests {
       #expect(here[0].age == 2 && here[0].cars.isEmpty)
       #expect(here[1].age == 2 && here[1].nickname == "mine" && here[1].isUpdated)
       #expect(here[2].isDeleted && here[2].managedObjectContext == nil)
-      // The change of this object was not merged.
+      // The change of this object was not among the merged transactions.
       #expect(here[3].age == 1)
     }
     #expect(contexts[0].queryGenerationToken != before)

@@ -77,7 +77,7 @@ struct PastTests {
     let id = try fixture.person("Ada", age: 1)
     try container.keepGeneration(.current, as: "first")
     let first = try #require(try container.namedGenerations.first)
-    // The clock of commits counts milliseconds.
+    // Commit times have a resolution of one millisecond.
     while Date.now < first.date + 0.002 {}
     let between = Date.now
     while Date.now < between + 0.002 {}
@@ -131,7 +131,9 @@ struct PastTests {
 }
 
 extension GraphFixture {
-  /// Waits until only named generations and the newest one are retained.
+  /// Waits until only the named generations and the newest generation are retained.
+  ///
+  /// Expects `count` named generations.
   func waitUntilOnlyKept(_ count: Int) throws {
     while true {
       let newest = try container.store.snapshot().generation

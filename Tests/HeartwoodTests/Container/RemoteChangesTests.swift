@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Saves a person as another context would.
+/// Saves a new person in a separate context.
 private func add(_ name: String, to container: PersistentContainer) throws {
   let context = container.newContext()
   context.transactionAuthor = name
@@ -118,7 +118,7 @@ struct RemoteChangesTests {
       var iterator = changes.makeAsyncIterator()
       return await iterator.next()
     }
-    // The iteration has started by now, and waits.
+    // Leave the task enough time to start its iteration, which waits while the store is suspended.
     try await Task.sleep(for: .milliseconds(150))
     try container.resume()
     var late = changes.makeAsyncIterator()

@@ -23,7 +23,7 @@ struct SeveralStoresTests {
     #expect(!context.hasChanges && !memo.objectID.isTemporary)
     #expect(context.registeredObjects == [ada, memo, remark])
     let ids = (ada.objectID, memo.objectID)
-    // The IDs differ only in their stores.
+    // The two IDs differ only in their stores.
     #expect(ids.0 != ids.1 && ids.0.uriRepresentation.host() != ids.1.uriRepresentation.host())
     let other = fixture.context()
     let found: Memo = other.object(with: ids.1)
@@ -153,7 +153,7 @@ struct SeveralStoresTests {
     #expect(ada.age == 1 && milk.rank == 1)
     try fixture.change(ids.1) { $0.rank = 2 }
     #expect(milk.rank == 1)
-    // All stores are reached from one context.
+    // A fetch from one store merges the changes of all stores.
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(milk.rank == 2)
     let token = context.queryGenerationToken
@@ -188,7 +188,8 @@ struct SeveralStoresTests {
     stamp.code = 5
     #expect(child.insertedObjects == [new, stamp])
     #expect(try parent.contents() == ["Ada 1", "bread 0", "milk 1"])
-    // The parent is one context with as many stores.
+    // The child can save changes of several stores to its parent; the parent cannot save them at
+    // once.
     try child.save()
     #expect(!child.hasChanges && parent.hasChanges)
     #expect(try parent.contents() == ["5", "Ada 2", "bread 0", "milk 2", "tea 0"])

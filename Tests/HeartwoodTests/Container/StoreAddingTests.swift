@@ -48,7 +48,7 @@ struct StoreAddingTests {
     expect(.invalidModel, "Person", "people") {
       try container.addStore(url: url, entities: [Person.self, Car.self, Club.self])
     }
-    // The schema includes the class without naming it.
+    // The schema of the first store includes `Keeper` without naming it.
     expect(.invalidModel, "Keeper") { try container.addStore(url: url, entities: [Keeper.self]) }
     expect(.invalidModel, "Memo", fixture.memos.path) {
       try container.addStore(url: url, entities: [Memo.self, Remark.self])
@@ -122,7 +122,7 @@ struct StoreAddingTests {
       #expect(error?.kind == .invalidArgument)
       #expect(error?.description.contains("memos") == true)
     }
-    // The store is unchanged.
+    // The rejected calls have not changed the store.
     let copy = try PersistentContainer(
       url: fixture.url("copy"), schema: Schema(Memo.self, Remark.self))
     let strings = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
@@ -174,7 +174,7 @@ struct StoreAddingTests {
     #expect(try context.existingObject(Memo.self, with: id) == nil)
     expect(.unknownEntity) { _ = try context.count(for: FetchRequest<Memo>()) }
     try again.addStore(url: fixture.memos, entities: [Memo.self, Remark.self])
-    // The context was created before.
+    // The context was created before the store was added.
     #expect(try context.existingObject(Memo.self, with: id)?.remarks.count == 2)
     try fixture.change(id) { $0.rank = 3 }
     #expect(try context.fetch(FetchRequest<Memo>()).map(\.rank) == [3])

@@ -13,7 +13,7 @@ struct StoreGenerationTests {
     try context.setQueryGenerationFrom(.current)
     #expect(context.queryGenerationToken == .current)
     try fixture.change(ids.1) { $0.rank = 2 }
-    // The first read pins all stores.
+    // The first read pins the generations of all stores.
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     let token = try #require(context.queryGenerationToken)
     try fixture.change(ids.1) { $0.rank = 3 }
@@ -115,7 +115,7 @@ struct StoreGenerationTests {
     let given = fixture.context()
     try given.setQueryGenerationFrom(token)
     #expect(try given.count(for: FetchRequest<Memo>()) == 0)
-    // The context sees its own changes, and a save advances it to the resulting generation.
+    // A pinned context sees its own changes, and a save advances it to the resulting generation.
     let bread = Memo(context: pinned)
     bread.text = "bread"
     #expect(try pinned.fetch(FetchRequest<Memo>()) == [bread])
@@ -126,7 +126,7 @@ struct StoreGenerationTests {
     #expect(try given.count(for: FetchRequest<Memo>()) == 2)
     try given.setQueryGenerationFrom(token)
     let milk: Memo = given.object(with: id)
-    // The row may just be newer than the generation.
+    // The row may be newer than the generation, so the object does not count as deleted.
     #expect(milk.isFault && milk.text == "" && !milk.isDeleted)
   }
 
@@ -168,7 +168,7 @@ struct StoreGenerationTests {
     try context.mergeChanges(changes)
     #expect(milk.rank == 2 && context.queryGenerationToken != kept)
     #expect(try container.versions(of: ids.1, from: kept).map(\.isDeleted) == [false, false])
-    // A name that is taken in one store retains nothing in the others.
+    // If a name is taken in one store, the call retains nothing in the other stores.
     try container.stores[2].keep(container.stores[2].snapshot().generation, as: "taken")
     try fixture.container.performStamp()
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "taken") }

@@ -20,7 +20,7 @@ struct StoreHistoryTests {
       }
       try context.save()
       expected.append("\(number)")
-      // Makes the times differ: the clock counts milliseconds.
+      // Commit times have a resolution of one millisecond, so wait for the next one.
       Thread.sleep(forTimeInterval: 0.002)
     }
     let all = try container.fetchHistory(after: nil)
@@ -60,7 +60,7 @@ struct StoreHistoryTests {
     #expect(news.count == 1)
     try fixture.addMemos()
     try fixture.memo("bread")
-    // The store was present when the first token was created, so the token covers its position.
+    // The token still covers the memo store, which was present when the first token was created.
     let last = try container.fetchHistory(after: news[0].token)
     #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
     try container.removeStore(url: fixture.url("people"))
@@ -109,7 +109,7 @@ struct StoreHistoryTests {
       #expect(try container.fetchHistory(after: token).map(\.token) == [second])
       token = second
     }
-    // Other containers see it, too.
+    // Commits of other containers are reported as well.
     let other = try PersistentContainer(url: fixture.stamps, schema: Schema(Stamp.self))
     let context = other.newContext()
     _ = Stamp(context: context)

@@ -76,7 +76,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [1])
     #expect(milk.text == "" && milk.isDeleted && batched[0].text == "")
     expect(.removedStore) { _ = try context.fetch(FetchRequest<Memo>()) }
-    // A token stays valid for its remaining stores.
+    // A token stays valid for the stores that remain.
     try other.setQueryGenerationFrom(token)
     #expect(try other.fetch(FetchRequest<Person>()).map(\.age) == [1])
     expect(.removedStore) { _ = try other.fetch(FetchRequest<Memo>()) }
@@ -179,7 +179,7 @@ struct StoreRemovalTests {
     try context.save()
     #expect(try fixture.context().fetch(FetchRequest<Memo>()).map(\.rank) == [3])
     #expect(try fixture.container.fetchHistory(after: nil).count == 3)
-    // Its classes are no longer assigned, and can be assigned to another store.
+    // The classes of the removed store are free again, and can be assigned to another store.
     let all: [ManagedObject.Type] = [Person.self, Car.self, Club.self, Hall.self, Keeper.self]
     try fixture.container.addStore(url: fixture.url("elsewhere"), entities: all)
     let bob = Person(context: context)
@@ -199,9 +199,9 @@ struct StoreRemovalTests {
       try fixture.container.removeStore(url: fixture.memos)
       try fixture.container.addStore(url: fixture.url("notes"), entities: [Memo.self, Remark.self])
       try fixture.memo("bread")
-      // The context is pinned, but advances.
+      // The pinned context does not see the added store, and still locks the removed one.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
-      // The system's list may omit a line while others lock and unlock.
+      // Try repeatedly: the system's list may omit a lock while other processes lock and unlock.
       #expect(try (0..<50).contains { _ in try hasLocks(fixture.memos) })
       try context.setQueryGenerationFrom(.current)
       #expect(try context.contents() == ["bread 0"])
@@ -267,7 +267,7 @@ struct StoreRemovalTests {
   }
 
   #if os(Linux)
-    /// Returns whether any file of a directory is locked.
+    /// Returns whether any file in a directory is locked.
     private func hasLocks(_ url: URL) throws -> Bool {
       let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
       return try FileManager.default.contentsOfDirectory(atPath: url.path).contains { name in
@@ -277,7 +277,7 @@ struct StoreRemovalTests {
       }
     }
 
-    /// Returns whether this process has any file of a directory open or mapped.
+    /// Returns whether this process has opened or mapped any file in a directory.
     private func isOpen(_ url: URL) throws -> Bool {
       let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")

@@ -3,7 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An object with a name and a value; each class has a store of its own.
+/// An object with a name and a value.
+///
+/// Each conforming class is assigned to its own store.
 private protocol Item: ManagedObject {
   var name: Int { get set }
   var value: Int { get set }
@@ -26,12 +28,14 @@ private final class ThirdItem: ManagedObject, Item {
 
 private let classes: [any Item.Type] = [FirstItem.self, SecondItem.self, ThirdItem.self]
 
-/// Random work of contexts on three stores, and the expected results.
+/// Random work in contexts on three stores, and the expected results.
 struct StoreRun {
   /// The content of one generation of a store: values by name.
   private typealias Rows = [Int: Int]
 
-  /// A context and its pin, by store; the pin is `nil` if the context is not pinned.
+  /// A context and the content to which it is pinned, by store.
+  ///
+  /// The pin is `nil` if the context is not pinned.
   private struct ContextState {
     let context: ManagedObjectContext
     var pin: [Int: Rows]?
@@ -46,7 +50,7 @@ struct StoreRun {
   /// The tokens of named generations, with their content.
   private var kept: [(token: QueryGenerationToken, rows: [Int: Rows])] = []
   private var lastName = 0
-  /// The number of commits of each store that the run has not yet read from the history.
+  /// The number of commits to each store that the run has not yet read from the history.
   private var unread: [Int: Int] = [:]
   private var history: PersistentHistoryToken?
 
@@ -64,7 +68,7 @@ struct StoreRun {
     }
   }
 
-  /// Performs a number of steps, with a check after each.
+  /// Performs a number of steps, and checks a context after each step.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
       let index = random.below(contextStates.count)
@@ -90,7 +94,7 @@ struct StoreRun {
 
   // MARK: Steps
 
-  /// Changes an object of one store, and saves it.
+  /// Changes an object of one store, and saves the change.
   private mutating func save(in index: Int) throws {
     guard let store = present.sorted().randomElement(using: &random) else { return }
     let context = contextStates[index].context
@@ -124,7 +128,7 @@ struct StoreRun {
 
   private var current: [Int: Rows] { committed.filter { present.contains($0.key) } }
 
-  /// Changes objects of two stores, which cannot be saved together, and rolls back.
+  /// Changes objects of two stores, expects the save to fail, and rolls back.
   private mutating func saveToTwo(in index: Int) throws {
     guard present.count > 1 else { return }
     let context = contextStates[index].context
@@ -139,14 +143,14 @@ struct StoreRun {
   }
 
   private mutating func pin(_ index: Int) throws {
-    // Without a store, no context can be pinned.
+    // A context can be pinned only if the container has a store.
     guard let store = present.min() else { return }
     try contextStates[index].context.setQueryGenerationFrom(.current)
     contextStates[index].pin = current
     _ = try rows(of: classes[store], in: contextStates[index].context)
   }
 
-  /// Moves the pin to a named generation, as far as the container has its stores.
+  /// Pins a context to a named generation, without the stores that the container no longer has.
   private mutating func goBack(_ index: Int) throws {
     guard let (token, rows) = kept.randomElement(using: &random) else { return }
     let left = rows.filter { present.contains($0.key) }
@@ -175,7 +179,7 @@ struct StoreRun {
     if present.contains(store) {
       try container.removeStore(url: url)
       present.remove(store)
-      // After it is added again, pinned contexts treat it as another store.
+      // If the store is added again, contexts that are already pinned do not see its content.
       for index in contextStates.indices { contextStates[index].pin?[store] = nil }
     } else {
       try container.addStore(url: url, entities: [classes[store]])
@@ -192,12 +196,12 @@ struct StoreRun {
       for store in present { unread[store] = 0 }
       history = news.last?.token ?? known
     } catch let error as StorageError where error.kind == .foreignStore {
-      // None of the token's stores is present.
+      // None of the stores in the token is present.
       history = known
     }
   }
 
-  // MARK: Looking
+  // MARK: Checks
 
   private func rows<T: Item>(of type: T.Type, in context: ManagedObjectContext) throws -> Rows {
     let things = try context.fetch(FetchRequest<T>())
@@ -227,7 +231,7 @@ struct StoreRun {
 }
 
 extension PersistentContainer {
-  /// The store of a class, if it is present.
+  /// Returns the store of a class, if it is present.
   fileprivate func store(of type: ManagedObject.Type) throws -> Store? {
     let name = type.entity.name
     return try stores.first { store in

@@ -39,7 +39,7 @@ struct StoreSavingTests {
     #expect(ada.objectID.isTemporary && context.queryGenerationToken == token && context.canUndo)
     #expect(try fixture.container.fetchHistory(after: nil).count == history)
     #expect(try fixture.stored() == ["milk 1"])
-    // The changes of one store are discarded, and the rest is saved.
+    // After the changes of one store are discarded, the other changes can be saved.
     try context.refresh(milk, mergeChanges: false)
     try context.save()
     #expect(try fixture.stored() == ["Ada 0", "milk 1"])
@@ -124,7 +124,7 @@ struct StoreSavingTests {
     try context.save()
     #expect(!context.hasChanges)
     #expect(strictMilk.text == "" && strictMilk.isFault)
-    // Every store throws the same error.
+    // Reads from the other stores throw the same error.
     expect(.missingObject) { _ = try strict.fetch(FetchRequest<Person>()) }
     #expect((strict.faultError as? ObjectGraphError)?.objectID == id)
     strict.reset()

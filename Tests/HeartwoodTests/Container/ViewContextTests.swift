@@ -3,7 +3,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Reports whether it is deallocated on the main queue, which need not be the main thread.
+/// An object that reports whether it is deallocated on the main queue, which need not run on the
+/// main thread.
 final class Watched: ManagedObject {
   final class End: Sendable {
     private static let key = DispatchSpecificKey<Bool>()
@@ -27,7 +28,7 @@ struct ViewContextTests {
 
   init() throws { fixture = try GraphFixture() }
 
-  /// Yields the main actor until a condition holds.
+  /// Waits until a condition holds, without blocking the main actor.
   private func wait(until isMet: () -> Bool) async throws {
     while !isMet() { try await Task.sleep(for: .milliseconds(2)) }
   }
@@ -42,7 +43,7 @@ struct ViewContextTests {
     #expect(ada.age == 1)
     try fixture.change(id) { $0.age = 2 }
     try await wait { ada.age == 2 }
-    // Unsaved changes stay on top.
+    // A merge preserves unsaved changes.
     ada.name = "Eve"
     try fixture.change(id) { $0.age = 3 }
     try await wait { ada.age == 3 }

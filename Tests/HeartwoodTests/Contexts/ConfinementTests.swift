@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The ways in which a second thread can enter a context.
+/// The entry points through which a second thread can enter a context.
 private enum Door: String, CaseIterable, Codable {
   case fetch, count, existingObject, registeredObject, object, registeredObjects
   case insert, delete, save, refresh, refreshAll, reset, rollback, obtainIDs, detectConflicts
@@ -11,8 +11,10 @@ private enum Door: String, CaseIterable, Codable {
   case undo, endUndoGroup, tracksUndo, child
   case fetchObjectIDs, fetchBatched, pin, token, execute, mergeChanges
 
-  /// Enters the context, with a loaded object, the only reference to a fault, and a transaction
-  /// that changed them.
+  /// Uses a context through this entry point.
+  ///
+  /// Some entry points need a loaded object, the only reference to a fault, or a transaction that
+  /// changed both objects.
   func pass(
     _ context: ManagedObjectContext, _ person: Person, _ fault: inout Car?,
     _ transaction: PersistentHistoryTransaction
@@ -53,7 +55,7 @@ private enum Door: String, CaseIterable, Codable {
   }
 }
 
-/// An object whose save does not return.
+/// An object whose `willSave` blocks, so that a save does not return.
 private final class Slow: ManagedObject {
   @Attribute var text: String = ""
   @Transient var isInside: DispatchSemaphore? = nil
@@ -73,16 +75,16 @@ struct ConfinementTests {
   /// Sets the environment variable that enables the check in release builds.
   private static func askForChecks() { setenv("HEARTWOOD_CHECKS", "1", 1) }
 
-  /// A semaphore must not be waited for in the asynchronous body of a test.
+  /// Waits for a semaphore, which the asynchronous body of a test must not do directly.
   private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
-  /// Makes another thread stay in a context until the process ends.
+  /// Starts a thread that stays inside a context until the process ends.
   private static func occupy(_ context: ManagedObjectContext) {
     nonisolated(unsafe) let context = context
     let isInside = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       context.performAndWait {
-        // The thread is still inside after a nested use.
+        // After the nested call, the thread is still inside the context.
         context.performAndWait {}
         isInside.signal()
         Thread.sleep(forTimeInterval: 60)
@@ -91,7 +93,7 @@ struct ConfinementTests {
     isInside.wait()
   }
 
-  /// Makes another thread stay in a context while this one enters it.
+  /// Enters a context while another thread is inside it.
   private static func overlap(at door: Door) throws {
     askForChecks()
     let container = try PersistentContainer.inMemory(schema: people)
@@ -151,7 +153,7 @@ struct ConfinementTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains(Self.message))
   }
 
-  /// Reading a loaded property costs nothing, so it is not checked.
+  /// Reading a loaded property must cost nothing, so it is not checked.
   @Test func `reading a loaded property is not checked`() async {
     await #expect(processExitsWith: .success) {
       Self.askForChecks()

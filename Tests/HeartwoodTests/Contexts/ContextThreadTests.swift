@@ -4,16 +4,16 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// A gate at which blocks wait, on threads of their own.
+/// A gate for blocks that run on their own threads.
 private final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
   func open() { semaphore.signal() }
 
-  /// Waits until the gate is opened, once for each opening.
+  /// Waits for one opening of the gate.
   ///
-  /// There is no time limit: the opener may have to wait for hundreds of other tests to leave the
-  /// threads that tasks share.
+  /// The wait has no time limit. Hundreds of other tests may occupy the threads that tasks share,
+  /// and delay the task that opens the gate.
   func pass() { semaphore.wait() }
 }
 
@@ -51,7 +51,7 @@ struct ContextThreadTests {
     #expect(throws: ObjectGraphError.self) {
       try first.performAndWait { throw ObjectGraphError(.validation, "no") }
     }
-    // A block that throws leaves the context, too.
+    // A block that throws exits the context as well.
     #expect(try first.count(for: FetchRequest<Person>()) == 1)
   }
 
@@ -60,7 +60,7 @@ struct ContextThreadTests {
     let fixture = try GraphFixture()
     let view = fixture.container.viewContext
     let name = await view.perform {
-      // Traps on any other thread than that of the main actor.
+      // This traps unless it runs on the main actor.
       MainActor.assumeIsolated { Person(context: view).name = "Ada" }
       return view.insertedObjects.first?.objectID.entityName
     }
@@ -78,7 +78,7 @@ struct ContextThreadTests {
         asked.increment()
         try await background.perform { _ in
           #expect(inside.increment() == 1)
-          // All others have been enqueued before the first one ends.
+          // The first block waits until all others have been enqueued.
           if number == 0 { gate.pass() }
           order.withLock { $0.append(number) }
           inside.decrement()
@@ -96,7 +96,7 @@ struct ContextThreadTests {
     let fixture = try GraphFixture()
     try fixture.person("Ada")
     let container = fixture.container
-    // There are more blocks than threads that tasks share.
+    // Use more blocks than there are threads for tasks to share.
     let count = ProcessInfo.processInfo.activeProcessorCount + 4
     let arrived = Counter()
     let gate = Gate()
@@ -106,7 +106,7 @@ struct ContextThreadTests {
           try await container.performBackgroundTask { context in
             let before = try context.count(for: FetchRequest<Person>())
             arrived.increment()
-            // At this point, every context is in a block.
+            // All contexts are inside a block at the same time.
             gate.pass()
             #expect(try context.fetch(FetchRequest<Person>()).count == before)
           }
@@ -131,7 +131,7 @@ struct ContextThreadTests {
     try fixture.change(id) { $0.age = 20 }
     let (isWriting, hasRead) = (Gate(), Gate())
     async let saving: Void = writer.perform { context in
-      // The policy runs within the transaction.
+      // The policy is called within the transaction of the save.
       context.mergePolicy = .custom { _ in
         isWriting.open()
         hasRead.pass()
@@ -189,7 +189,7 @@ struct ContextThreadTests {
     let id = try fixture.person("Ada", age: 1)
     let background = fixture.container.newBackgroundContext()
     try await background.perform { $0.object(Person.self, with: id).age = 2 }
-    // Another block finds the unsaved changes, and rolls them back.
+    // Another block sees the unsaved changes, and rolls them back.
     let found = try await Task.detached {
       try await background.perform { context in
         defer { context.rollback() }

@@ -50,7 +50,7 @@ struct DiscardedObjectTests {
     order.remark = "remark"
     #expect(order.title.hasSuffix(" again") && order.keywords == ["word"])
     #expect(!context.hasChanges || discarding == .delete)
-    // Relationships keep what was set, without an inverse.
+    // Relationships of a discarded object can be set, but their inverses are not updated.
     order.lines.append(line)
     order.invoice = Invoice()
     order.pieces.insert(Piece())
@@ -109,7 +109,7 @@ struct DiscardedObjectTests {
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
       discarding.apply(to: new, context)
-      // An object is retained while its insertion can be redone.
+      // Undo retains the object until a new change makes a redo impossible.
       if discarding == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)
@@ -126,7 +126,7 @@ struct DiscardedObjectTests {
     context.insert(order)
     #expect(order.isInserted && order.objectID != first && order.title == "draft")
     try context.save()
-    // The row of this one was deleted, too.
+    // An object can also be inserted again after its row was deleted.
     context.delete(order)
     try context.save()
     let other = fixture.context()
@@ -136,7 +136,7 @@ struct DiscardedObjectTests {
     #expect(order.managedObjectContext === other && !order.isDeleted)
     let stored = try fixture.context().fetch(FetchRequest<Order>())
     #expect(stored.map(\.title) == ["draft"] && stored.first?.lines.count == 1)
-    // An object whose insertion was reverted is inserted again when it is related to another.
+    // Relating an object whose insertion was reverted inserts it again.
     let line = OrderLine(context: other)
     other.delete(line)
     order.lines.append(line)
@@ -165,7 +165,7 @@ struct DiscardedObjectTests {
     #expect(order.lines.map(\.number) == [0, 1, 2])
     #expect(order.lines.allSatisfy { $0.order === order })
     #expect(order.pieces.first?.order === order && order.invoice?.order === order)
-    // Relating an object to one of a context inserts it into that context.
+    // Relating an object to an inserted one inserts it into the same context.
     let line = OrderLine()
     line.order = order
     #expect(line.managedObjectContext === context && order.lines.last === line)
@@ -182,7 +182,7 @@ struct DiscardedObjectTests {
     try onSmallStack {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
       let count = 200_000
-      // The object is in no context.
+      // First, create and release a chain of objects that belong to no context.
       var free: Link? = Link()
       for _ in 0..<count {
         let next = Link()
@@ -190,7 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // The objects are saved, and only the first one retains the others.
+      // Then do the same with saved objects, of which only the first one retains the others.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head
@@ -234,7 +234,7 @@ struct DiscardedObjectTests {
 /// Runs `body` on a thread with the stack size of secondary threads on Darwin.
 func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
   final class Outcome: @unchecked Sendable {
-    // @unchecked because it is written before the signal, and read after it.
+    // @unchecked because `error` is written before the signal, and read only after it.
     var error: (any Error)?
   }
   let (outcome, end) = (Outcome(), DispatchSemaphore(value: 0))

@@ -27,7 +27,7 @@ struct GenerationModelTests {
     if let failure { Issue.record("seed \(seed), \(failure)") }
   }
 
-  /// The other process.
+  /// Starts the other process, which executes commands until the pipe is closed.
   private static func other(_ directory: String, _ store: String) async {
     await #expect(processExitsWith: .success) {
       [directory = directory as String, store = store as String] in
@@ -37,7 +37,9 @@ struct GenerationModelTests {
     TilePipe.release(directory)
   }
 
-  /// Runs on a separate thread, because it waits for the other process, which tasks must not do.
+  /// Runs the steps on a separate thread, because tasks must not wait for the other process.
+  ///
+  /// Returns the failure, if there is one.
   private static func drive(
     _ directory: String, _ store: URL, _ seed: UInt64, steps: Int
   ) async -> String? {

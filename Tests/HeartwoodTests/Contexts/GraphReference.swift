@@ -7,13 +7,13 @@ struct GraphReference: Equatable {
     var nickname: String?
   }
 
-  /// By name.
+  /// The people, by name.
   var people: [String: PersonRow] = [:]
-  /// The name of the owner, by the name of the car.
+  /// The name of each car's owner, by the name of the car.
   var cars: [String: String?] = [:]
-  /// The names of the members, by the name of the club.
+  /// The names of each club's members, by the name of the club.
   var clubs: [String: Set<String>] = [:]
-  /// The numbers of the halls in order, by the name of the club.
+  /// The numbers of each club's halls in order, by the name of the club.
   var halls: [String: [Int]] = [:]
 
   mutating func delete(person name: String) {
@@ -24,21 +24,21 @@ struct GraphReference: Equatable {
 }
 
 extension GraphReference {
-  /// Reads the content of a context.
+  /// Reads the complete content of a context.
   init(_ context: ManagedObjectContext) throws {
     for person in try context.fetch(FetchRequest<Person>()) {
       people[person.name] = PersonRow(age: person.age, nickname: person.nickname)
       for car in person.cars where car.owner !== person {
-        throw GraphMismatch("\(car.name) is with \(person.name), and does not know")
+        throw GraphMismatch("\(car.name) is a car of \(person.name), but has another owner")
       }
       for club in person.clubs where !club.members.contains(person) {
-        throw GraphMismatch("\(club.name) does not know of \(person.name)")
+        throw GraphMismatch("\(club.name) does not list its member \(person.name)")
       }
     }
     for car in try context.fetch(FetchRequest<Car>()) {
       cars[car.name] = .some(car.owner?.name)
       if let owner = car.owner, !owner.cars.contains(car) {
-        throw GraphMismatch("\(owner.name) does not know of \(car.name)")
+        throw GraphMismatch("\(owner.name) does not list the car \(car.name)")
       }
     }
     for club in try context.fetch(FetchRequest<Club>()) {

@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in one context, and a reference that does the same.
+/// Random work in one context, and a reference that makes the same changes.
 final class GraphRun {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
@@ -13,10 +13,10 @@ final class GraphRun {
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
-  /// The states before each group that can be undone, and after each that can be redone.
+  /// The states to which `undo` returns; `future` has the states to which `redo` returns.
   private var past: [GraphReference] = []
   private var future: [GraphReference] = []
-  /// Whether a step has recorded a change that can be undone.
+  /// Whether the current step is neither an undo nor a redo.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

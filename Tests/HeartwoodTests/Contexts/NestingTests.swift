@@ -138,8 +138,9 @@ struct NestingTests {
     #expect(try fixture.stored(ids.1)?.cars == 1)
   }
 
-  /// The child still shows an object that was new there; it must not return as an object without
-  /// values.
+  /// The child still shows an object that was rolled back in the parent.
+  ///
+  /// A save of the child must not restore it as an object without values.
   @Test(.evidence("N-04"))
   func `saving a child context does not restore objects that its parent rolled back`() throws {
     let fixture = try GraphFixture()
@@ -165,7 +166,7 @@ struct NestingTests {
     #expect(try fixture.context().count(for: FetchRequest<Car>()) == 0)
   }
 
-  /// A rollback of the parent must find the object as it was when it was deleted.
+  /// A rollback of the parent must restore the object as it was when the parent deleted it.
   @Test(.evidence("N-04"))
   func `saving a child context leaves objects deleted by its parent deleted`() throws {
     let fixture = try GraphFixture()
@@ -186,7 +187,9 @@ struct NestingTests {
     #expect(carThere.owner?.name == "Ada" && bobThere.cars.isEmpty && !parent.hasChanges)
   }
 
-  /// The object has no values there; those of a new object must not be shown or saved as its own.
+  /// In the parent's generation, the object has no row.
+  ///
+  /// The default values of a new object must not be shown or saved in its place.
   @Test(.evidence("N-04"))
   func `saving a child context does not change rows newer than its parent's generation`() throws {
     let fixture = try GraphFixture()
@@ -208,7 +211,7 @@ struct NestingTests {
     #expect(adaThere.name == "Ada" && adaThere.age == 1)
   }
 
-  /// An object that is new two levels up is visible.
+  /// The child sees an unsaved object of the outermost context.
   @Test(.evidence("N-04"))
   func `new objects are saved through several levels of contexts`() throws {
     let fixture = try GraphFixture()

@@ -13,7 +13,7 @@ private final class Vehicle: ManagedObject {
   @ToOne var driver: Driver?
 }
 
-/// A pinned context, while another one deletes and updates a hundred rows and then saves.
+/// Reads and saves in a pinned context after another context has changed a hundred rows.
 @Suite("A pinned context beside others")
 struct PinnedFlowTests {
   private func driver(_ name: String) -> FetchRequest<Driver> {
@@ -33,7 +33,7 @@ struct PinnedFlowTests {
     return fixture
   }
 
-  /// Deletes one person's vehicle, and gives all people the same name.
+  /// Deletes the vehicle of one driver, and gives all drivers the same name.
   private func changeAll(_ context: ManagedObjectContext) throws {
     try context.performAndWait {
       let dave0 = try #require(try context.fetch(driver("dave0")).first)

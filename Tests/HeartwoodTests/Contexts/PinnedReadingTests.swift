@@ -68,7 +68,9 @@ struct PinnedReadingTests {
     #expect(ada.age == 2)
   }
 
-  /// Creates a person with one car, and then with two; returns the two generations.
+  /// Creates a person, and saves one car and then a second one.
+  ///
+  /// Returns two contexts, pinned to the generations after each of these saves.
   private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
     let id = try fixture.person("Ada")
     return try ["Bug", "Van"].map { name in
@@ -144,7 +146,9 @@ struct PinnedReadingTests {
     #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
   }
 
-  /// 400 saves of the same 32 KiB: 13 MB of page images, of which two stay readable.
+  /// Saves 400 versions of a 32 KiB value, which writes 13 MB of page images.
+  ///
+  /// Only the pinned version and the newest one stay readable.
   @Test(.evidence("QG-49"))
   func `the cost of reads in a pinned context does not depend on later writes`() throws {
     let directory = try ScratchDirectory()

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The table of `Docs/Reference/ProgrammerErrors.md`, row by row.
+/// Tests each row of the table in `Docs/Reference/ProgrammerErrors.md`.
 @Suite("Programmer errors")
 struct ProgrammerErrorTests {
   private func message(_ result: ExitTest.Result?) -> String {
@@ -95,7 +95,7 @@ struct ProgrammerErrorTests {
   }
 }
 
-/// A type of request that no context executes.
+/// A type of batch request that no context can execute.
 private struct OwnRequest: BatchRequest {}
 
 /// An abstract class.

@@ -45,7 +45,7 @@ struct TemporaryIDTests {
     let (ada, id) = newPerson("Ada", child)
     let early = try parent.existingObject(Person.self, with: id)
     #expect(early == nil)
-    // A fault without a row, which the new object must replace.
+    // The parent creates a fault for the unknown ID; the saved object must replace the fault.
     let ghost: Person = parent.object(with: id)
     #expect(ghost.name == "" && ghost.isDeleted)
     try child.save()
@@ -78,7 +78,7 @@ struct TemporaryIDTests {
   }
 
   @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
-    // These rows have small IDs, as temporary IDs once had.
+    // These rows have small IDs, like the temporary IDs of earlier versions.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)
@@ -94,7 +94,7 @@ struct TemporaryIDTests {
         #expect(try other.fetch(request) == [] && other.count(for: request) == 0, "\(step)")
         let assumed: Person = other.object(with: id)
         #expect(assumed.isFault && assumed.name == "" && assumed.isDeleted, "\(step)")
-        // The row exists now, and the ID still leads to no object.
+        // Even in the second step, after the row was saved, the temporary ID finds no object.
         let again = try other.existingObject(Person.self, with: id)
         #expect(again == nil, "\(step)")
         try other.save()
@@ -180,7 +180,7 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Two classes need one entry for each block of 64, 128, 256, … numbers.
+    // Each of the two classes needs one entry for every block of 64, 128, 256, … numbers.
     #expect(context.renumbered.entryCount <= 2 * 9)
   }
 
@@ -235,12 +235,12 @@ struct RenumberedObjectsTests {
         open.append(.min | space | nextTemporary[entity])
         nextTemporary[entity] += random.isTrue(in256: 20) ? 100 : 1
       } else if !open.isEmpty {
-        // Mostly takes the oldest one.
+        // In most cases, replace the oldest number.
         let old = open.remove(at: random.isTrue(in256: 200) ? 0 : random.below(open.count))
         let new = (old & (Int64.max << 48) & .max) | nextRow[Int(old >> 48) & 1]
         nextRow[Int(old >> 48) & 1] += 1
         record(old, new)
-        // Replaces some again, as an upsert does.
+        // Replace some numbers a second time, as an upsert does.
         if random.isTrue(in256: 30) { record(new, new + 1 << 40) }
       }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Objects that contexts of several processes change at the same time.
+/// An object that contexts of several processes change at the same time.
 final class Tile: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var weight: Int = 0
@@ -16,7 +16,7 @@ final class Tile: ManagedObject {
   }
 }
 
-/// The boxes that contain tiles; they never change.
+/// A box that contains tiles; boxes are neither added nor removed.
 final class Box: ManagedObject {
   @Attribute var name: String = ""
   @ToMany(inverse: \Tile.box) var tiles: Set<Tile>
@@ -58,17 +58,17 @@ enum TileCommand: Codable {
   case save(Int, policy: TilePolicy, unpins: Bool)
   case rollback(Int)
   case reset(Int)
-  /// Merges new transactions of the history.
+  /// Merges the history transactions that the context has not merged yet.
   case merge(Int)
   /// Merges the changes since a generation.
   case mergeSince(Int, QueryGenerationToken)
   case batch(Int, TileBatch)
-  /// Reads everything in every way, and the objects of some IDs individually.
+  /// Reads everything with several kinds of fetches, and looks up the objects with these IDs.
   case read(Int, inChild: Bool, [ManagedObjectID])
   case changes(QueryGenerationToken, QueryGenerationToken)
-  /// Commits several times without a reply in between.
+  /// Makes several commits before it replies.
   case burst(seed: UInt64, count: Int)
-  /// Releases the generations of a burst.
+  /// Releases the generations that a burst retains.
   case release
 }
 
@@ -100,7 +100,7 @@ enum TilePolicy: String, Codable, CaseIterable {
   }
 }
 
-/// The complete content that a context shows.
+/// The complete content of a context.
 struct TileView: Codable, Equatable {
   var tiles: [String: TileRow] = [:]
   /// The names of the tiles in each box.
@@ -116,7 +116,7 @@ struct TileView: Codable, Equatable {
   var ids: [String: ManagedObjectID] = [:]
 }
 
-/// The reply of a context.
+/// The reply to a command.
 struct TileAnswer: Codable {
   var view: TileView?
   /// The token of the context's pin.
@@ -127,13 +127,13 @@ struct TileAnswer: Codable {
   var changes: TileChanges?
 }
 
-/// A generation, as its writer describes it.
+/// A commit of a burst, with its token and the content that its writer sees.
 struct TileCommit: Codable {
   let token: QueryGenerationToken
   let view: TileView
 }
 
-/// A change set in a form that can be sent.
+/// The content of a `ChangeSet`, in a form that can be sent.
 struct TileChanges: Codable {
   let inserted: Set<ManagedObjectID>
   let deleted: Set<ManagedObjectID>

@@ -1,7 +1,8 @@
 import Foundation
 import Heartwood
 
-/// Two named pipes through which one process sends commands to another.
+/// Two named pipes: one process sends commands through one pipe, and the other process replies
+/// through the second one.
 struct TilePipe {
   private let source: FileHandle
   private let sink: FileHandle
@@ -14,7 +15,7 @@ struct TilePipe {
     }
   }
 
-  /// Opens one end, and waits for the other.
+  /// Opens one end of both pipes, and waits until the other process opens the other end.
   init(in directory: String, commands: Bool) throws {
     let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
     if commands {
@@ -26,7 +27,7 @@ struct TilePipe {
     }
   }
 
-  /// Ends the wait for a process that has ended.
+  /// Unblocks this process if it waits for a process that has ended.
   static func release(_ directory: String) {
     for name in ["commands", "answers"] {
       try? FileHandle(forUpdating: URL(filePath: "\(directory)/\(name)")).close()
@@ -37,7 +38,7 @@ struct TilePipe {
     try sink.write(contentsOf: JSONEncoder().encode(message) + [0x0A])
   }
 
-  /// The next message; `nil` if the other end is closed.
+  /// Returns the next message, or `nil` if the other end is closed.
   mutating func receive<Message: Decodable>(_ type: Message.Type) throws -> Message? {
     while true {
       if let end = buffer.firstIndex(of: 0x0A) {
@@ -58,8 +59,8 @@ struct TilePipe {
 
   /// Executes commands until the other end is closed.
   static func serve(_ directory: String, store: URL, contextCount: Int) throws {
-    // The site is created before the other end continues: it has merged the history up to the
-    // current generation.
+    // Create the site before the other process continues, so that its contexts start at the current
+    // position in the history.
     let site = try TileSite(store, contextCount: contextCount)
     var pipe = try TilePipe(in: directory, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }

@@ -20,13 +20,13 @@ struct TileReference {
 
   /// A tile that was changed in a context.
   struct Copy {
-    /// The version that was read; `nil` for a new tile.
+    /// The version that was read, or `nil` for a new tile.
     var version: Int?
     var row: TileRow
-    /// The row at the time of each change.
+    /// The row before the first change of each changed field.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
-    /// Whether any attribute differs from the row.
+    /// Whether the tile is new or deleted, or any attribute differs from the row that was read.
     var hasEdits: Bool {
       version == nil || isDeleted || originals.contains { row.differs(from: $1, in: $0) }
     }
@@ -35,8 +35,8 @@ struct TileReference {
   struct Context {
     var pin = Pin.none
     var copies: [String: Copy] = [:]
-    /// The boxes to which tiles were added or from which they were removed, with the generation
-    /// that was read.
+    /// The boxes to which tiles were added or from which they were removed, each with the
+    /// generation that the context read.
     var boxes: [String: Int] = [:]
     /// The last generation that was merged from the history.
     var merged = 0
@@ -60,8 +60,9 @@ struct TileReference {
     }
   }
 
-  /// Returns the rows that a context finds; tiles with the values that were read count as unchanged
-  /// (C-05).
+  /// Returns the rows that a context finds.
+  ///
+  /// A tile whose values equal those that were read counts as unchanged (C-05).
   mutating func rows(_ context: Int) -> [String: TileRow] {
     contexts[context].copies = contexts[context].copies.filter(\.value.hasEdits)
     var rows = generations[view(of: context)].tiles.mapValues(\.row)
@@ -122,8 +123,10 @@ struct TileReference {
     if case .at = contexts[context].pin { contexts[context].pin = .atNextRead }
   }
 
-  /// Shows a context the newest generation of the tiles that others have written, with its own
-  /// changes on top.
+  /// Updates a context to the newest generation.
+  ///
+  /// Tiles that others have written are reread, and the context's own changes are reapplied to
+  /// them.
   mutating func merge(_ context: Int, written: (_ name: String) -> Bool) {
     if contexts[context].pin != .none { contexts[context].pin = .at(last) }
     for (name, copy) in contexts[context].copies where copy.version != nil {
@@ -143,7 +146,10 @@ struct TileReference {
   /// The outcome of a save.
   struct Save {
     var tiles: [String: Stored]
-    /// Whether the save certainly fails, or may fail: the writers of boxes are not known exactly.
+    /// Whether the save must fail.
+    ///
+    /// `mayBeRefused` tells whether it may fail, because the writers of boxes are not known
+    /// exactly.
     var isRefused = false
     var mayBeRefused = false
   }
@@ -158,7 +164,7 @@ struct TileReference {
       let row = resolved(copy, stored, isConflict: isConflict, policy)
       switch row {
       case .none: continue
-      // None of the edits is stored, and the row stays unchanged.
+      // None of the edits is stored, so the row stays unchanged.
       case .some(let row) where isConflict && row != nil && row == stored?.row: continue
       case .some(let row): save.tiles[name] = row.map { Stored(row: $0, version: next) }
       }
@@ -172,7 +178,9 @@ struct TileReference {
     return save
   }
 
-  /// Returns the resulting row of a tile, or its deletion; `nil` if it stays unchanged.
+  /// Returns the resulting row of a tile.
+  ///
+  /// The inner `nil` is a deletion; the outer `nil` leaves the row unchanged.
   private func resolved(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {
@@ -203,7 +211,7 @@ struct TileReference {
     generations.append(Generation(tiles: tiles, boxes: written, token: token))
   }
 
-  /// Returns the result of a batch request on the newest generation.
+  /// Returns the tiles after a batch request on the newest generation.
   func executing(_ batch: TileBatch) -> [String: Stored] {
     var tiles = generations[last].tiles
     let next = last + 1

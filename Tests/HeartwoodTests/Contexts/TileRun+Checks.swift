@@ -2,13 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Comparisons of what was read with the reference.
+/// Compares what contexts read with the reference.
 extension TileRun {
-  /// Reads the complete content of a context, or of a child of it.
+  /// Compares the complete content of a context, or of a child context of it, with the reference.
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
     let inChild = random.isTrue(in256: 40)
-    // Objects of the parent may be as they were read earlier.
+    // In a child context, objects of the parent may have older values, so look up none by ID.
     let some = ids.keys.sorted().filter { _ in !inChild && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
     let answer = try ask(context) { .read($0, inChild: inChild, asked) }
@@ -26,7 +26,7 @@ extension TileRun {
       let inside = Set(rows.filter { $0.value.box == box }.keys)
       let byBox = view.byBox[box] ?? []
       try require(byBox == inside, "\(label), asked for \(box): \(byBox), not \(inside)")
-      // If a member was changed both here and there, the two sides may show either.
+      // If others have also changed a tile that this context moved, the box may show either result.
       guard own.boxes[box] == nil else { continue }
       let members = (view.boxes[box] ?? []).subtracting(own.copies.keys)
       let expected = inside.subtracting(own.copies.keys)
@@ -52,7 +52,7 @@ extension TileRun {
       .map { "\($0) is \(found[$0] as Any), not \(expected[$0] as Any)" }.joined(separator: "; ")
   }
 
-  /// Reads a generation in a separate context.
+  /// Reads a generation in a separate context, and compares it with the reference.
   mutating func readGeneration() throws {
     guard let generation = one(of: held) else { return }
     let expected = reference.generations[generation]
@@ -65,17 +65,18 @@ extension TileRun {
 
   // MARK: Differences
 
-  /// The IDs of some tiles.
+  /// Returns the IDs of the tiles with these names.
   private func ids(_ names: some Sequence<String>) -> Set<ManagedObjectID> {
     Set(names.compactMap { ids[$0] })
   }
 
-  /// The fields in which a tile differs.
+  /// Returns the names of the fields in which two rows differ.
   private static func fields(_ before: TileRow, _ after: TileRow) -> Set<String> {
     Set(TileRow.Field.allCases.filter { before.differs(from: after, in: $0) }.map(\.rawValue))
   }
 
-  /// Compares two generations in this process or in the other one.
+  /// Compares the change set between two generations, computed in either process, with the
+  /// reference.
   mutating func compareChanges() throws {
     guard let source = one(of: held), let target = one(of: held) else { return }
     let (before, after) = (reference.generations[source], reference.generations[target])
@@ -106,7 +107,7 @@ extension TileRun {
     try require(boxes.count == others.count, "\(label): boxes \(boxes), not \(others)")
   }
 
-  /// Reads the new transactions of the history: one for each generation.
+  /// Reads the new history transactions, and assigns them to their generations.
   mutating func readHistory(generationCount: Int) throws {
     let token = histories.joined().last?.token ?? firstToken
     let news = try site.container.fetchHistory(after: token)
@@ -118,7 +119,7 @@ extension TileRun {
     }
   }
 
-  /// Derives a later generation from an earlier one with the history.
+  /// Applies the history to an earlier generation, and compares the result with a later one.
   mutating func followHistory() throws {
     let (first, second) = (
       random.below(reference.generations.count), random.below(reference.generations.count)

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random work in contexts of two processes, and a reference with every generation.
+/// Random work in the contexts of two processes, and a reference with every generation.
 struct TileRun {
-  /// The first contexts are in this process, the others in the other one.
+  /// The number of contexts in this process, which have the lowest numbers.
   static let ownCount = 3
   static let otherCount = 2
 
@@ -50,7 +50,7 @@ struct TileRun {
       contexts: Array(repeating: .init(), count: Self.ownCount + Self.otherCount))
   }
 
-  /// Performs random steps, and checks a context after each.
+  /// Performs random steps, and checks a context after each step.
   mutating func run(steps: Int) throws {
     for step in 0..<steps {
       do {
@@ -66,7 +66,7 @@ struct TileRun {
     guard findings.isEmpty else { throw GraphMismatch("\(findings)") }
   }
 
-  /// Records the next step.
+  /// Adds a step to the trace.
   mutating func begin(_ step: String) { trace.append(step) }
 
   private mutating func step() throws {
@@ -86,7 +86,7 @@ struct TileRun {
     }
   }
 
-  // MARK: Asking
+  // MARK: Commands
 
   mutating func ask(
     _ context: Int, _ command: (Int) -> TileCommand
@@ -143,7 +143,7 @@ struct TileRun {
     let unpins = random.isTrue(in256: 80)
     let expected = reference.saving(context, policy)
     let before = reference.contexts[context]
-    begin("context \(context): save, \(policy), \(unpins ? "unpins" : "goes on")")
+    begin("context \(context): save, \(policy), \(unpins ? "unpins" : "advances")")
     let answer = try ask(context) { .save($0, policy: policy, unpins: unpins) }
     if let failure = answer.failure {
       try require(expected.mayBeRefused, "refused by \(policy): \(failure)")
@@ -159,13 +159,13 @@ struct TileRun {
     }
     if !before.copies.isEmpty, before.pin != .none {
       let token = unpins ? nil : reference.generations[reference.last].token
-      try require(answer.token == token, "pinned to another generation than the save's")
+      try require(answer.token == token, "the context is not pinned to the save's generation")
     } else if !hasChanges, case .at = before.pin {
-      try require(answer.token == .current, "a save of nothing has not gone on")
+      try require(answer.token == .current, "a save without changes has not advanced the context")
     }
   }
 
-  /// Records the newest generation, which has these tiles.
+  /// Adds the newest generation to the reference, and expects it to contain these tiles.
   private mutating func record(
     _ tiles: [String: TileReference.Stored], boxes: [String] = []
   ) throws {
@@ -195,7 +195,7 @@ struct TileRun {
     }
   }
 
-  /// The generations that are retained, so that contexts can be pinned to them.
+  /// The retained generations, to which contexts can be pinned.
   var held: [Int] {
     let pinned = reference.contexts.compactMap { context -> Int? in
       if case .at(let generation) = context.pin { return generation }
@@ -260,7 +260,7 @@ struct TileRun {
     try record(expected)
   }
 
-  /// Lets the other process commit independently, and reads pinned generations meanwhile.
+  /// Lets the other process commit on its own, and reads pinned generations meanwhile.
   private mutating func burst() throws {
     let (seed, count) = (UInt64(nameCount), 3 + random.below(4))
     nameCount += 1
@@ -284,9 +284,9 @@ struct TileRun {
     }
     try readHistory(generationCount: count)
     let newest = try site.anchor()
-    try require(newest == commits.last?.token, "the newest is not what was committed last")
+    try require(newest == commits.last?.token, "the newest generation is not the last commit")
     anchored = anchored.suffix(5) + [reference.last]
-    // One of them is read here while the other process still retains it.
+    // Read one of these generations while the other process still retains it.
     let (context, middle) = (random.below(Self.ownCount), reference.last - random.below(count))
     _ = try site.run(.pin(context, reference.generations[middle].token))
     reference.contexts[context].pin = .at(middle)

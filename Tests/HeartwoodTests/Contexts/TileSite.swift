@@ -8,7 +8,7 @@ final class TileSite {
   private let contexts: [ManagedObjectContext]
   /// The position in the history up to which each context has merged.
   private var merged: [PersistentHistoryToken?]
-  /// Contexts that keep generations readable.
+  /// Contexts whose pins keep generations readable.
   private var anchors: [ManagedObjectContext] = []
   private var burst: [ManagedObjectContext] = []
 
@@ -20,7 +20,9 @@ final class TileSite {
     merged = contexts.map { _ in newest }
   }
 
-  /// Returns the token of the newest generation, and keeps it and the few before it readable.
+  /// Pins the newest generation, and returns its token.
+  ///
+  /// The newest `count` of these pins are retained.
   func anchor(_ count: Int = 6) throws -> QueryGenerationToken {
     let context = try container.newContext(pinnedTo: .current)
     _ = try context.count(for: FetchRequest<Box>())
@@ -88,7 +90,7 @@ final class TileSite {
 
   private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ inChild: Bool) throws {
     let context = inChild ? ManagedObjectContext(parent: own) : own
-    // Fetches the boxes, so that the version that is changed is known.
+    // Fetch the boxes first, so that the context knows the versions that it changes.
     let boxes = try context.fetch(FetchRequest<Box>())
     defer { withExtendedLifetime(boxes) {} }
     switch edit {
@@ -126,7 +128,7 @@ final class TileSite {
     }
   }
 
-  /// Makes random commits, and returns the result of each.
+  /// Makes random commits, and returns the token and content of each.
   private func commits(_ seed: UInt64, _ count: Int) throws -> [TileCommit] {
     var random = SeededGenerator(seed: seed)
     var commits: [TileCommit] = []
@@ -157,7 +159,7 @@ final class TileSite {
 
   /// Returns the complete content of a context.
   ///
-  /// - Parameter fires: Whether objects without changes become faults before they are read.
+  /// - Parameter fires: Whether some unchanged objects are turned into faults before they are read.
   static func view(
     _ context: ManagedObjectContext, _ ids: [ManagedObjectID], fires: Bool
   ) throws -> TileView {
@@ -171,8 +173,8 @@ final class TileSite {
       if !tile.objectID.isTemporary { view.ids[tile.name] = tile.objectID }
     }
     for box in try context.fetch(FetchRequest<Box>()) {
-      // Others may have added an object that was deleted here, or in a parent, to the box in the
-      // store.
+      // A box may contain a tile that was deleted here or in a parent, because others have added
+      // the tile to the box in the store.
       view.boxes[box.name] = Set(
         box.tiles.compactMap { tile in
           let name = tile.name
@@ -187,7 +189,7 @@ final class TileSite {
     view.plainCount = try context.count(
       for: FetchRequest<Tile>(where: #Predicate { $0.colour == nil }))
     for id in ids {
-      // A registered object is returned as it is.
+      // `existingObject` returns a registered object without rereading it, so refresh it first.
       let known = context.registeredObject(Tile.self, for: id)
       if let known, !known.hasChanges { try context.refresh(known, mergeChanges: false) }
       if let tile = try context.existingObject(Tile.self, with: id), !tile.isDeleted {

@@ -42,7 +42,7 @@ struct BatchTests {
     #expect(
       childResults.count == 251 && childResults.last?.name == "new"
         && childResults.first?.name == "p0")
-    // Objects that get another number from a save are still found.
+    // A save gives new objects other row IDs; the result still finds them.
     let pending = try context.fetchBatched(FetchRequest<Person>())
     try context.save()
     #expect(pending.last === new && pending[0].name == "p0")

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The choice of the access path, and its description.
+/// Checks which access path is chosen, and how it is described.
 @Suite("Fetch explanations")
 struct ExplanationTests {
   private let fixture: GraphFixture

@@ -3,7 +3,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random requests with an order and a page, compared with sorting and slicing arrays.
+/// Runs random requests with a sort order, a limit and an offset, and compares the results with
+/// sorted and sliced arrays.
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(
@@ -50,8 +51,8 @@ struct FetchOrderModelTests {
   ) -> [Animal] {
     var result = all.filter { condition?.holds($0) ?? true }
     if terms.last?.isReversed == true { result.reverse() }
-    // The sort is stable; the library's tests show that, although its documentation does not say
-    // so.
+    // `sort` is stable. Its documentation does not say so, but the tests of the standard library
+    // check it.
     result.sort { first, second in
       for term in terms {
         let order = term.order(first, second)
@@ -63,7 +64,7 @@ struct FetchOrderModelTests {
     return Array(request.fetchLimit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// A descriptor, and a plain comparison with the same meaning.
+  /// A sort descriptor, and a plain comparison with the same meaning.
   private struct Term {
     let name: String
     let descriptor: SortDescriptor<Animal>

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Finding or creating")
 struct LookupModelTests {
-  /// Returns the time in which a thread finds or creates a number of people.
+  /// Returns the CPU time, in seconds, that finding or creating a number of people takes.
   private func seconds(_ count: Int, isInChild: Bool) throws -> Double {
     let fixture = try GraphFixture()
     let parent = fixture.context()
@@ -32,7 +32,7 @@ struct LookupModelTests {
     _ = try seconds(200, isInChild: isInChild)
     let few = try seconds(1000, isInChild: isInChild)
     let many = try seconds(16_000, isInChild: isInChild)
-    // Quadratic time would be a factor of 256.
+    // With quadratic time, the ratio would be 256.
     #expect(many < few * 80, "\(few), \(many)")
   }
 

@@ -39,7 +39,8 @@ struct PagingTests {
     context = fixture.context()
   }
 
-  /// Returns all pages of a list, each starting from the key of the previous page's last entry.
+  /// Returns all entries of a list, read in pages that each start after the last entry of the
+  /// previous one.
   private func pages(
     _ sort: [SortDescriptor<Entry>], limit: Int, after: (Entry) -> Predicate<Entry>
   ) throws -> (entries: [Int], mostRows: Int) {

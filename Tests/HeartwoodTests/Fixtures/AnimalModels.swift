@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Attributes of most types, two of them twice: with an index and without one.
+/// A class with attributes of most types, two of which exist with and without an index.
 class Animal: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var alias: String = ""

@@ -1,9 +1,9 @@
 import Heartwood
 
-/// A fixture that retains its contexts, as their objects require.
+/// A fixture that retains its contexts, because objects do not retain them.
 protocol ContextKeeper: AnyObject {
   var container: PersistentContainer { get }
-  /// The contexts that were created.
+  /// The contexts that the fixture has created.
   var contexts: [ManagedObjectContext] { get set }
 }
 
@@ -15,14 +15,14 @@ extension ContextKeeper {
     return context
   }
 
-  /// Returns a new child of a context that is retained until the end of the test.
+  /// Returns a new child context, which is retained until the end of the test.
   func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
     let child = ManagedObjectContext(parent: parent)
     contexts.append(child)
     return child
   }
 
-  /// Stores a person as another context would.
+  /// Saves a new person in a separate context.
   @discardableResult
   func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {
     let context = context()

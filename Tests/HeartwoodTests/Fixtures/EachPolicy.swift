@@ -1,7 +1,7 @@
 import Heartwood
 
 extension MergePolicy {
-  /// All policies, by name; the custom one accepts the default result.
+  /// All merge policies; the custom policy accepts the default result.
   enum Each: String, CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback, custom
 
@@ -19,10 +19,10 @@ extension MergePolicy {
       }
     }
 
-    /// Whether the values in the context win.
+    /// Whether a conflict is resolved in favour of the values in the context.
     var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
 
-    /// Whether the values in the store win if they differ from those that were read.
+    /// Whether values that others have changed in the store are kept.
     var keepsStore: Bool { self == .storeTrump || self == .rollback }
   }
 }

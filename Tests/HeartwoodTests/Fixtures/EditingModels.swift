@@ -35,7 +35,7 @@ final class Invoice: ManagedObject {
 
 let orders = Schema(Order.self)
 
-/// A chain of objects that is deleted from its head.
+/// An element of a linked list, which is deleted together with the element before it.
 final class Link: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne(inverse: \Link.previous, deleteRule: .cascade) var next: Link?

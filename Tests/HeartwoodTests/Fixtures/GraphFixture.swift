@@ -2,7 +2,9 @@ import Foundation
 import Heartwood
 import Testing
 
-/// A container with an in-memory store for one test, which is verified at the end.
+/// A container with an in-memory store for one test.
+///
+/// The store is verified when the test ends.
 final class GraphFixture: ContextKeeper {
   let container: PersistentContainer
   var contexts: [ManagedObjectContext] = []
@@ -25,7 +27,7 @@ final class GraphFixture: ContextKeeper {
     return (person.name, person.age, person.cars.count)
   }
 
-  /// Changes a person as another context would.
+  /// Changes a person in a separate context, and saves the change.
   func change(_ id: ManagedObjectID, _ body: (Person) -> Void) throws {
     let context = context()
     guard let person: Person = try context.existingObject(with: id) else { return }
@@ -53,7 +55,7 @@ final class GraphFixture: ContextKeeper {
   }
 }
 
-/// Earlier generations were retained for longer than the test waits.
+/// The error thrown if earlier generations are retained for longer than the test waits.
 private struct HeldGenerations: Error {
   let live: [Generation]
   let newest: Generation

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random animals: saved ones, unsaved changes, and further objects in a child context.
+/// Random animals: saved ones, ones with unsaved changes, and more in a child context.
 final class Herd {
   var random: SeededGenerator
   private let fixture: GraphFixture
@@ -11,7 +11,7 @@ final class Herd {
   /// The animals of each context, in the order of their creation.
   private(set) var all: [[Animal]] = []
 
-  /// The possible values of attributes.
+  /// The possible values of `code`.
   static let codes = (0..<5 as Range<UInt8>).map { number in
     UUID(uuid: (number * 60, 0, 0, 0, 0, 0, 0, 0, 9 - number, 0, 0, 0, 0, 0, 0, number))
   }
@@ -20,7 +20,7 @@ final class Herd {
   /// The IDs of all animals that are or were stored.
   var ids: [ManagedObjectID] { all[0].map(\.objectID) }
 
-  /// Returns the number of random questions: many more in an optimised build.
+  /// Returns the number of random questions to ask: 20 times as many in an optimised build.
   static func questionCount(_ count: Int) -> Int {
     #if DEBUG
       count
@@ -29,6 +29,8 @@ final class Herd {
     #endif
   }
 
+  /// Saves random animals, and makes unsaved changes.
+  ///
   /// - Parameter count: The number of animals to save.
   init(seed: UInt64, count: Int = 30) throws {
     random = SeededGenerator(seed: seed)
@@ -84,7 +86,7 @@ final class Herd {
     RandomCondition.strings[random.below(RandomCondition.strings.count)]
   }
 
-  /// Compares the result of a predicate in each context with that of a closure.
+  /// Compares the result of a predicate in each context with the result of a closure.
   func check(
     _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ label: String
   ) throws {

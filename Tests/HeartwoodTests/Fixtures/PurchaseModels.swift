@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import Testing
 
-/// An order with related objects in every kind of relationship.
+/// An order that has every kind of relationship.
 final class Purchase: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var code: String? = nil
@@ -52,7 +52,7 @@ final class Sticker: ManagedObject {
   override class var entity: Entity { Entity("Sticker") { Unique(\Sticker.name) } }
 }
 
-/// A class that others refer to without an inverse.
+/// The target of a relationship without an inverse.
 final class Hint: ManagedObject {
   @Attribute var text: String = ""
 }
@@ -78,12 +78,12 @@ extension GraphFixture {
     try body(context())
   }
 
-  /// Returns the inconsistencies between the two sides of the relationships of orders in a context.
+  /// Returns the relationships of orders whose two sides disagree in a context.
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
-    // Fetches all objects first: one that is not fetched may show the values that were read
-    // earlier.
+    // Fetch all objects first, because an object that is not fetched may show values from an
+    // earlier read.
     let labels = try context.fetch(FetchRequest<Sticker>())
     let customers = try context.fetch(FetchRequest<Buyer>())
     let invoices = try context.fetch(FetchRequest<Bill>())

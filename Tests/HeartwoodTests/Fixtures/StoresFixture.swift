@@ -25,8 +25,9 @@ final class Stamp: ManagedObject {
   @Attribute var code: Int = 0
 }
 
-/// A container with a store of people, one of memos and one of stamps; the stores that it has at
-/// the end of the test are verified.
+/// A container with three stores: people, memos and stamps.
+///
+/// All stores that it has at the end of the test are verified.
 final class StoresFixture: ContextKeeper {
   enum Kind: CaseIterable { case inMemory, inFiles }
 
@@ -71,7 +72,7 @@ final class StoresFixture: ContextKeeper {
   /// Releases the contexts of this test.
   func letGo() { contexts = [] }
 
-  /// Stores a memo as another context would.
+  /// Saves a new memo in a separate context.
   @discardableResult
   func memo(_ text: String, rank: Int = 0, remarks: Int = 0) throws -> ManagedObjectID {
     let context = context()
@@ -87,20 +88,20 @@ final class StoresFixture: ContextKeeper {
     return memo.objectID
   }
 
-  /// Changes a memo as another context would.
+  /// Changes a memo in a separate context, and saves the change.
   func change(_ id: ManagedObjectID, _ body: (Memo) -> Void) throws {
     let context = context()
     body(try #require(try context.existingObject(Memo.self, with: id)))
     try context.save()
   }
 
-  /// Returns the content of the stores: the names of people, the texts of memos and the codes of
-  /// stamps.
+  /// Returns the saved content of all stores: the names of people, the texts of memos and the codes
+  /// of stamps.
   func stored() throws -> [String] { try context().contents() }
 }
 
 extension ManagedObjectContext {
-  /// Returns the content that the context shows of the stores of a ``StoresFixture``, sorted.
+  /// Returns the sorted content of all stores of a ``StoresFixture``, as this context shows it.
   func contents() throws -> [String] {
     let people = try fetch(FetchRequest<Person>()).map { "\($0.name) \($0.age)" }
     let memos = try fetch(FetchRequest<Memo>()).map { "\($0.text) \($0.rank)" }
@@ -109,7 +110,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Expects a body to throw an error of a kind whose message contains some words.
+/// Expects `body` to throw an error of this kind, whose message contains all these words.
 func expect(
   _ kind: ObjectGraphError.Kind, _ words: String..., location: SourceLocation = #_sourceLocation,
   from body: () throws -> Void

@@ -44,8 +44,9 @@ final class Zoo {
     try context.save()
   }
 
-  /// Returns the letters of the animals that match a predicate, evaluated on records and on
-  /// objects.
+  /// Returns the first letters of the animals that match a predicate.
+  ///
+  /// Evaluates the predicate on records and on objects; if the results differ, returns all results.
   func letters(_ predicate: QueryPredicate<Animal>) throws -> String {
     var request = FetchRequest<Animal>()
     request.predicate = predicate

@@ -130,7 +130,7 @@ struct ResultsChangesTests {
     try fixture.container.removeStore(url: fixture.memos)
     #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
     _ = (memos.news(), people.news())
-    // The store has other objects when it is added again.
+    // Adding the store again does not refill the list; only a new fetch does.
     try fixture.addMemos()
     #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
     try memos.controller.performFetch()
@@ -170,7 +170,7 @@ struct ResultsChangesTests {
   }
 }
 
-/// Retains a controller of a background context, which was created on that context's thread.
+/// Retains a controller that was created within a block of a background context.
 private final class Held: @unchecked Sendable {
   // @unchecked because it is created and released only within blocks of its context.
   static let controllers = Mutex<[Held]>([])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The cost of live results")
 struct ResultsCostTests {
-  /// Returns the work of a list of some songs after a few of them have changed.
+  /// Returns the work that a list of `count` songs does after `changed` of them have changed.
   private func work(count: Int, changed: Int) throws -> (examined: Int, comparisons: Int) {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<count))
@@ -20,7 +20,7 @@ struct ResultsCostTests {
       let song = try #require(
         try writer.existingObject(Song.self, with: ids[step * count / changed]))
       let rank = (step * 7919) % count
-      // Sets another value, because an unchanged object would not be written.
+      // Set another value, because an unchanged object would not be written.
       song.rank = rank == song.rank ? rank + 1 : rank
     }
     try writer.save()
@@ -35,7 +35,7 @@ struct ResultsCostTests {
     let many = try work(count: 8000, changed: 20)
     #expect(few.examined == 20)
     #expect(many.examined == 20)
-    // Four more halvings for each inserted object.
+    // In a list 16 times as long, a binary search takes four more comparisons.
     #expect(many.comparisons <= few.comparisons + 20 * 6)
     #expect(many.comparisons < 20 * 24)
   }
@@ -57,7 +57,7 @@ struct ResultsCostTests {
     #expect(onAlbum.check().news().isEmpty)
   }
 
-  /// An object belongs to one list before and to another one after; they are found by its rank.
+  /// Each change moves an object between two lists, which are found by its old and new rank.
   @Test(.evidence("LR-07")) func `with a thousand lists an update examines only those concerned`()
     throws
   {
@@ -106,7 +106,7 @@ struct ResultsCostTests {
     context.processPendingChanges()
     let after = live.controller.work
     if hasIndex { #expect(after.examined == before.examined) }
-    // A registered object is updated, as by a fetch.
+    // The update refreshes a registered object, as a fetch would.
     #expect(shown.genre == "jazz")
     let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)
     #expect(live.check().ids == expected && expected.count == 50)

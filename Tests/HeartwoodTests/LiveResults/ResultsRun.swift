@@ -3,9 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in several contexts, with lists that must equal a fetch after each step.
+/// Random work in several contexts, and lists whose content must equal a fetch after each step.
 final class ResultsRun {
-  /// A list, and the data to compare it with.
+  /// A list, and the data with which it is compared.
   private struct Watched {
     let name: String
     let context: ManagedObjectContext
@@ -90,7 +90,9 @@ final class ResultsRun {
     try watchParts()
   }
 
-  /// Creates enough lists that they are found by their required values, in every way of doing so.
+  /// Creates many lists, so that changes find them by the values that their predicates require.
+  ///
+  /// The predicates cover every kind of this lookup.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12
@@ -110,7 +112,7 @@ final class ResultsRun {
 
   // MARK: Steps
 
-  /// Performs a number of steps, with a check of the lists in between.
+  /// Performs a number of steps, and checks the lists between them.
   func run(steps: Int) throws {
     let all: [(name: String, weight: Int, run: () throws -> Void)] = [
       ("insert", 10, { try self.insert(into: self.context) }),
@@ -169,7 +171,7 @@ final class ResultsRun {
     case 2: song.rank = random.below(60)
     case 3: song.isLoved.toggle()
     case 4: song.album = try one(Album.self, in: context)
-    // Setting the same value is no change.
+    // Assigning the same value is not a change.
     default: song.rank += 0
     }
   }
@@ -196,7 +198,7 @@ final class ResultsRun {
     if random.isTrue(in256: 100) { try retainGeneration() }
   }
 
-  /// Retains the newest generation for a later return to it.
+  /// Retains the newest generation, so that a later step can return to it.
   private func retainGeneration() throws {
     let keeper = fixture.context()
     try keeper.setQueryGenerationFrom(.current)
@@ -248,13 +250,13 @@ final class ResultsRun {
 
   private func suspend() throws {
     tokens = []
-    // The shown generation can no longer be read to compare values.
+    // After a suspension, the values of the shown generation can no longer be read for comparison.
     for index in watched.indices { watched[index].wasSuspended = true }
     try fixture.container.suspend()
     try fixture.container.resume()
   }
 
-  // MARK: Looking
+  // MARK: Checks
 
   private func check(_ index: Int) throws {
     let this = watched[index]
@@ -310,7 +312,7 @@ final class ResultsRun {
     }
   }
 
-  /// Every changed value was reported, and nothing else.
+  /// Expects the list to have reported every object with changed values, and no other object.
   private func checkUpdates(_ index: Int, _ found: [Song], _ label: String) throws {
     let news = watched[index].followed.news()
     changeCount += news.count
@@ -325,7 +327,7 @@ final class ResultsRun {
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // Objects show unsaved changes even if the list excludes them.
+    // Objects show unsaved changes even if the list excludes them, so do not compare their values.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard reported.contains(id) else {

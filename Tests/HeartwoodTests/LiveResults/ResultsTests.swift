@@ -52,12 +52,12 @@ struct ResultsTests {
     new.rank = 35
     live.check()
     #expect(live.news().map(offsets) == [[[1, 2, nil]]])
-    // It passes another song, so it moves and is not reported as updated besides.
+    // The song passes another one, so it is reported as moved, and not also as updated.
     try song(1).rank = 37
     live.check()
     let moved = live.news()
     #expect(moved.map(offsets) == [[[-1, 0, 2], [1, 2, 0]]] && moved[0].updated.isEmpty)
-    // It does not pass the next song, so it stays.
+    // The song does not pass the next one, so it is reported as updated, and not as moved.
     try song(2).rank = 31
     live.check()
     let stayed = live.news()
@@ -67,7 +67,7 @@ struct ResultsTests {
     live.check()
     #expect(live.news().map(offsets) == [[[-1, 3, nil], [-1, 0, nil]]])
     try context.save()
-    // After its first save it has another ID.
+    // The first save gives the new song another ID.
     let saved = live.news()
     #expect(saved.map(offsets) == [[[-1, 0, nil], [1, 0, nil]]])
     #expect(live.check().ids == [new.objectID, ids[1]])
@@ -89,14 +89,14 @@ struct ResultsTests {
     Album(context: context).name = "of another entity"
     try context.save()
     live.check()
-    // Members are not values of an object.
+    // A change of an album's members is not a change of the album.
     let album = try #require(try context.fetch(FetchRequest<Album>()).first)
     let albums = try FollowedResults(FetchRequest<Album>(), context)
     try song(3).album = album
     albums.check()
     #expect(albums.news().isEmpty)
     live.check()
-    // The related object is a value.
+    // A change of the related object is a change of the song.
     #expect(live.news().map(\.updated) == [[ids[3]]])
     try context.save()
     live.check()
@@ -120,7 +120,7 @@ struct ResultsTests {
     try song(1).album = album
     live.check()
     #expect(live.news().count == 1)
-    // The album has another number now, but is the same object.
+    // The save gives the album another ID, but the related object is the same.
     try context.save()
     live.check()
     #expect(live.news().isEmpty)
@@ -224,7 +224,7 @@ struct ResultsTests {
   ) throws {
     let childContext = fixture.child(of: context)
     let child = try FollowedResults(FetchRequest<Song>(), childContext)
-    // The list may contain faults, because nothing sorts it.
+    // The list may contain faults, because it has no sort order.
     if isLoaded { #expect(child.controller.fetchedObjects.map(\.rank).count == 4) }
     for index in 0..<3 {
       try song(index).title = "another \(index)"
@@ -235,7 +235,7 @@ struct ResultsTests {
 }
 
 extension GraphFixture {
-  /// Changes the title of all songs with a title in a batch request.
+  /// Replaces one title with another in all songs, in a batch request.
   func change(all old: String, to new: String) throws {
     try context().execute(
       BatchUpdateRequest<Song>(where: #Predicate { $0.title == old }) { $0[\.title] = new })

@@ -41,7 +41,7 @@ struct SectionTests {
       FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
       sectionedBy: \.genre)
     #expect(live.names == ["pop", "folk"])
-    // An unchanged position in another section counts as a move.
+    // An object that changes its section counts as moved, even at the same position.
     try song(folk[0]).genre = nil
     try song(folk[1]).genre = nil
     #expect(live.check().names == ["pop", nil])

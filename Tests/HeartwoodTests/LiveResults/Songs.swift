@@ -26,7 +26,7 @@ final class Recording: Song {
 let songs = Schema(Album.self, Song.self, Recording.self)
 
 extension GraphFixture {
-  /// Stores songs as another context would.
+  /// Saves new songs in a separate context.
   @discardableResult
   func songs(_ ranks: [Int], genre: String? = nil) throws -> [ManagedObjectID] {
     let context = context()
@@ -41,7 +41,7 @@ extension GraphFixture {
     return made.map(\.objectID)
   }
 
-  /// Changes a song as another context would.
+  /// Changes a song in a separate context, and saves the change.
   func changeSong(_ id: ManagedObjectID, _ body: (Song) -> Void) throws {
     let context = context()
     body(try #require(try context.existingObject(Song.self, with: id)))
@@ -49,7 +49,7 @@ extension GraphFixture {
   }
 }
 
-/// A controller with a plain copy of its list, which applies the reported changes.
+/// A controller, and a plain copy of its list to which the reported changes are applied.
 final class FollowedResults<M: ManagedObject> {
   let controller: FetchedResultsController<M>
   /// The list after the last reported change.
@@ -91,7 +91,7 @@ final class FollowedResults<M: ManagedObject> {
     return changes
   }
 
-  /// Compares the controller with the copy.
+  /// Expects the controller and the copy to be equal.
   @discardableResult
   func check(_ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation) -> Self {
     let shown = controller.objectIDs

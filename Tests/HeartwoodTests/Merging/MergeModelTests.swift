@@ -49,7 +49,9 @@ private final class MergeRun {
     }
   }
 
-  /// Returns the person in a context, loaded; `nil` if it was deleted there or in the store.
+  /// Loads a person in a context.
+  ///
+  /// Returns `nil` if it was deleted in the context or in the store.
   private func person(_ number: Int, _ context: Int) throws -> Person? {
     let person = try contexts[context].existingObject(Person.self, with: ids[number])
     let isThere = reference.load(number, context)
@@ -82,10 +84,10 @@ private final class MergeRun {
     let succeeds = reference.save(context, policy)
     do {
       try contexts[context].save()
-      guard succeeds else { throw GraphMismatch("a conflict was not noticed") }
+      guard succeeds else { throw GraphMismatch("the save did not detect a conflict") }
     } catch let error as ObjectGraphError where error.kind == .mergeConflict && !succeeds {
       refusalCount += 1
-      // The context rereads the changes of others, and continues from there.
+      // After a conflict, the context discards its changes and starts again from the store.
       contexts[context].reset()
       reference.copies[context] = [:]
     }
@@ -103,7 +105,7 @@ private final class MergeRun {
         guard let copy = copies[number], !copy.isDeleted else { continue }
         let here: Person = contexts[context].object(with: id)
         guard here.age == copy.values.age, here.nickname == copy.values.nickname else {
-          throw GraphMismatch("\(label): person \(number) is another in \(context)")
+          throw GraphMismatch("\(label): person \(number) differs in \(context)")
         }
       }
     }

@@ -1,4 +1,4 @@
-/// The outcome of changes to people in several contexts under a merge policy, as plain collections.
+/// The expected result of changes by several contexts under a merge policy, in plain collections.
 struct MergeReference {
   enum Policy: CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -9,7 +9,7 @@ struct MergeReference {
     var nickname: String?
   }
 
-  /// A property that was set, with the value that was read.
+  /// A property that was set.
   enum Dirty: Hashable {
     case age, nickname
   }
@@ -19,7 +19,7 @@ struct MergeReference {
     var values: Values
   }
 
-  /// A person as one context has it.
+  /// A person as one context sees it.
   struct Copy {
     var version: Int
     var base: Values
@@ -39,7 +39,7 @@ struct MergeReference {
     var hasEdits: Bool { isDeleted || !edits.isEmpty }
   }
 
-  /// The rows; `nil` for deleted ones.
+  /// The rows; deleted rows are `nil`.
   var rows: [Row?]
   /// The loaded people of each context.
   var copies: [[Int: Copy]] = [[:], [:]]
@@ -47,7 +47,9 @@ struct MergeReference {
 
   init(count: Int) { rows = Array(repeating: Row(version: 0, values: Values()), count: count) }
 
-  /// Reads a row unless the context has it; returns `false` if there is none.
+  /// Reads a row unless the context has it already.
+  ///
+  /// Returns `false` if the person does not exist.
   mutating func load(_ person: Int, _ context: Int) -> Bool {
     if let copy = copies[context][person] { return !copy.isDeleted }
     guard let row = rows[person] else { return false }
@@ -74,7 +76,9 @@ struct MergeReference {
     }
   }
 
-  /// Saves a context; returns `false` if that throws.
+  /// Saves a context.
+  ///
+  /// Returns `false` if the save must throw.
   mutating func save(_ context: Int, _ policy: Policy) -> Bool {
     let changed = copies[context].filter(\.value.hasChanges)
     let edited = changed.filter(\.value.hasEdits)
@@ -88,7 +92,7 @@ struct MergeReference {
     return true
   }
 
-  /// Rereads a row that others have changed.
+  /// Rereads a row if others have changed it.
   private mutating func reload(_ person: Int, _ context: Int) {
     let version = copies[context][person]?.version
     guard let row = rows[person] else { return copies[context][person] = nil }
@@ -97,7 +101,7 @@ struct MergeReference {
   }
 
   private func isConflict(_ person: Int, _ copy: Copy) -> Bool {
-    // An object whose row is gone can still be deleted.
+    // Deleting an object whose row is missing is not a conflict.
     guard let row = rows[person] else { return !copy.isDeleted }
     return row.version != copy.version
   }
@@ -126,7 +130,7 @@ struct MergeReference {
       }
     }
     guard merged != row.values else {
-      // None of the edits is stored, and the row stays unchanged.
+      // None of the edits is stored, so the row stays unchanged.
       copies[context][person] = Copy(version: row.version, base: merged, values: merged)
       return
     }

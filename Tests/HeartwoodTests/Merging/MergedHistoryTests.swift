@@ -37,7 +37,7 @@ struct MergedHistoryTests {
     let ada = try #require(try context.existingObject(Person.self, with: id))
     ada.nickname = "mine"
     try fixture.change(id) { $0.age = 2 }
-    // After merging, there is no conflict.
+    // The merge has resolved the conflict, so the save succeeds.
     try context.save()
     #expect(ada.age == 2 && ada.nickname == "mine")
   }
@@ -107,7 +107,7 @@ struct MergedHistoryTests {
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     try fixture.change(id) { Car(context: $0.managedObjectContext!).owner = $0 }
-    // Between fetches, objects do not change.
+    // Objects do not change until the next fetch.
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(ada.cars.count == 3)
@@ -122,7 +122,7 @@ struct MergedHistoryTests {
     _ = try past.count(for: FetchRequest<Person>())
     let token = try #require(past.queryGenerationToken)
     try fixture.change(ids[0]) { $0.age = 2 }
-    // The row was rewritten with the same values.
+    // This row is written twice, and has its original values again.
     try fixture.change(ids[1]) { $0.age = 3 }
     try fixture.change(ids[1]) { $0.age = 1 }
     let context = fixture.context()

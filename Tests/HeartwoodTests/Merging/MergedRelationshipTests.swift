@@ -8,7 +8,7 @@ struct MergedRelationshipTests {
   private let fixture: GraphFixture
   private let id: ManagedObjectID
 
-  /// Stores an order with the lines `a`, `b`, `c`.
+  /// Stores an order with the lines `a`, `b` and `c`.
   init() throws {
     fixture = try GraphFixture(purchases)
     id = try fixture.saved { context in
@@ -32,7 +32,7 @@ struct MergedRelationshipTests {
     return line
   }
 
-  /// Returns the lines after one context has changed them, and others had changed them before.
+  /// Returns the lines after one context has saved its changes on top of changes by others.
   private func merged(
     _ policy: MergePolicy.Each, mine: (Purchase, ManagedObjectContext) throws -> Void,
     theirs: (Purchase, ManagedObjectContext) throws -> Void
@@ -206,7 +206,7 @@ struct MergedRelationshipTests {
     }
     try context.save()
     #expect(mine.hint == nil)
-    // It was deleted in the same context.
+    // Now the target is deleted in the same context.
     context.mergePolicy = policy.policy
     let own = try context.fetch(FetchRequest<Article>())
     let other = Hint(context: context)
@@ -248,7 +248,7 @@ struct MergedRelationshipTests {
     let own = try order(context)
     own.labels = [context.object(with: label)]
     own.note = "mine"
-    // The order loses under some policies; the label is kept.
+    // Some policies discard the edit of the order; they still keep the added label.
     try fixture.saved { try order($0).note = "theirs" }
     try context.save()
     for transaction in try fixture.container.fetchHistory(after: token) {
@@ -260,7 +260,7 @@ struct MergedRelationshipTests {
       #expect(labels.map { $0.orders.count } == [1] && orders.map { $0.labels.count } == [1])
       try fixture.expectAgreement(in: other)
     }
-    // One side is deleted while another context adds a member to it.
+    // One context deletes the label while another context adds it to an order.
     let joining = fixture.context()
     joining.mergePolicy = policy.policy
     let second = Purchase(context: joining)

@@ -2,7 +2,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A relationship to one owner, by the kind of its other side: a set, a list, or one object.
+/// A relationship between members and one owner, by the kind of the owner's side: a set, a list, or
+/// one object.
 private enum Ownership: CaseIterable {
   case set, list, pair, mate
 
@@ -56,7 +57,7 @@ private enum Ownership: CaseIterable {
 
 @Suite("Members moved by two contexts")
 struct MovedMembersTests {
-  /// A member of the first of three owners, in a context with undo.
+  /// A member that belongs to the first of three owners, in a context with undo.
   private final class Move {
     let fixture: GraphFixture
     let link: Ownership
@@ -74,7 +75,7 @@ struct MovedMembersTests {
       try context.save()
     }
 
-    /// Moves the member as another context does.
+    /// Moves the member in another context, and saves the change.
     func moveByOthers(to owner: Int?) throws {
       let context = fixture.context()
       let member: ManagedObject = context.object(with: member.objectID)
@@ -83,7 +84,7 @@ struct MovedMembersTests {
       try context.save()
     }
 
-    /// Expects both sides to show the member with one owner only.
+    /// Expects both sides of the relationship to agree on one owner, or on none.
     func expect(at owner: Int?, _ location: SourceLocation = #_sourceLocation) {
       #expect(
         link.owner(of: member) === owner.map { owners[$0] }, "\(link)", sourceLocation: location)
@@ -116,7 +117,7 @@ struct MovedMembersTests {
   private func `a moved member keeps its new owner after only it is reread`(link: Ownership) throws
   {
     let move = try Move(link)
-    // The owners that others have changed are in conflict.
+    // Others have changed the owners as well, so the save must resolve conflicts.
     move.context.mergePolicy = .mergeByPropertyObjectTrump
     link.move(move.member, to: move.owners[1])
     try move.moveByOthers(to: 2)
@@ -179,7 +180,7 @@ struct MovedMembersTests {
     others.delete(owner)
     try others.save()
     move.context.undo()
-    // The values that were read stay until the context rereads them.
+    // The context keeps the values that it has read until it rereads them.
     #expect(link.members(of: move.owners[0]) == [move.member])
   }
 

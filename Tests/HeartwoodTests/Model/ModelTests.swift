@@ -29,7 +29,7 @@ private enum Later {
     override class var entity: Entity { Entity("Person") { Unique(\Person.fullName) } }
   }
 
-  /// The class was renamed, and has other indexes.
+  /// `Person` under a new name, and with other indexes.
   final class Human: ManagedObject {
     @Attribute(renamedFrom: "age") var years: Int = 0
     @Attribute var name: String = ""
@@ -94,7 +94,7 @@ struct ModelTests {
       found.email = "ada@example.org"
       found.rating = 4.5
       try context.save()
-      // Rows of both layouts exist now, one after the other.
+      // The store now contains rows of both layouts.
       #expect(try container.newContext().count(for: old) == 1)
       old.predicate = try QueryPredicate(format: "email ENDSWITH 'n' AND rating = nil OR age = 36")
       #expect(try container.newContext().count(for: old) == 2)
@@ -138,7 +138,7 @@ struct ModelTests {
       try PersistentContainer(url: url, schema: later)
     }
     #expect(refused.kind == .incompatibleSchema && "\(refused)".contains("years"))
-    // Nothing was changed: the previous model still fits.
+    // The rejected migration has changed nothing: the store still opens with the previous model.
     try fill { context in
       for (number, person) in try context.fetch(FetchRequest<Person>()).enumerated() {
         person.age = number

@@ -28,7 +28,7 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // It took minutes when each step examined all members.
+    // This took minutes when each step examined all members.
     #expect(duration < 20)
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)
@@ -68,7 +68,8 @@ struct GrowthTests {
       var set = order.pieces
       let seedOfStep = UInt64(random.below(1 << 30))
       if random.isTrue(in256: 30) {
-        // The change comes from the other side, so the next in-place mutation must see it.
+        // Change the other side of the relationships; the next in-place mutation must see these
+        // changes.
         line.order = random.isTrue(in256: 128) ? order : other
         piece.order = random.isTrue(in256: 128) ? order : nil
         list = order.lines
@@ -122,7 +123,7 @@ struct GrowthTests {
     case 5: set.subtract(pieces.suffix(random.below(pieces.count)))
     case 6: set = Set(pieces.prefix(random.below(8)))
     case 7:
-      // One member leaves without being hashed, and another one joins.
+      // Remove a member by index, without hashing it, and insert another member.
       let first = set.map(\.number).min()
       if let index = set.indices.first(where: { set[$0].number == first }), !set.contains(piece) {
         set.remove(at: index)
@@ -162,7 +163,7 @@ struct GrowthTests {
       #expect(order.keywords == ["a"] || order.keywords == [])
     }
     #expect(order.keywords == ["a", "b"])
-    // Changes before an error are kept.
+    // Changes made before the closure throws are kept.
     #expect(throws: CancellationError.self) {
       try change(&order.keywords) { words in
         words.append("c")

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The values of a ticket that an earlier version of a program knows, and those of a later one.
+/// An earlier version of a program, which does not know all values in ``Later``.
 private enum Earlier {
   enum Level: Int, Codable, Comparable, AttributeValue {
     case low = 1
@@ -58,8 +58,10 @@ private enum Later {
 struct UnknownValueTests {
   private typealias Ticket = Earlier.Ticket
 
-  /// Returns a store with two tickets, one of which has only values that an earlier program can
-  /// decode.
+  /// Returns a store with two tickets.
+  ///
+  /// An earlier program can decode neither five values of the first ticket nor the place of the
+  /// second.
   private func store() throws -> EvolvingStore {
     let store = EvolvingStore()
     try store.open(Schema(Later.Ticket.self)) { context in
@@ -121,14 +123,14 @@ struct UnknownValueTests {
       try context.save()
       found[0].title = "again"
       try context.save()
-      // The same through a child context.
+      // A save through a child context preserves the stored value as well.
       let child = ManagedObjectContext(parent: context)
       let ticket: Ticket = child.object(with: found[0].objectID)
       #expect(ticket.level == .low)
       ticket.title = "from the child"
       try child.save()
       try context.save()
-      // The value is set, and the assignment is undone.
+      // Undoing an assignment restores the undecodable value.
       context.tracksUndo = true
       found[0].level = .high
       context.endUndoGroup()
@@ -175,7 +177,8 @@ struct UnknownValueTests {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
-      // Setting the shown value counts as an assignment.
+      // Assigning the default value that is shown counts as a change, and replaces the stored
+      // value.
       found[0].level = .low
       #expect(found[0].unreadableValues["level"] == nil && found[0].hasChanges)
     }
@@ -196,7 +199,7 @@ struct UnknownValueTests {
         #expect(try titles("level == 1") == [])
         #expect(try titles("kind == 'question'") == ["new"])
         #expect(try titles("spare == nil") == [])
-        // The same with unsaved changes.
+        // Repeat the queries with unsaved changes.
         for ticket in try context.fetch(FetchRequest<Ticket>()) { ticket.place.street += "" }
       }
       context.rollback()

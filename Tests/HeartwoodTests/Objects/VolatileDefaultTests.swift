@@ -25,7 +25,7 @@ private final class DatedMemo: Note {
   @Attribute var same: Int = 7
 }
 
-/// The class before it had an identity attribute.
+/// The class before the attribute `id` was added.
 private enum Earlier {
   final class Note: ManagedObject {
     @Attribute var title: String = "untitled"

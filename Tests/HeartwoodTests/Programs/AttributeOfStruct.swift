@@ -1,7 +1,7 @@
 // error: Attributes can be declared only in subclasses of ManagedObject.
 import Heartwood
 
-/// Attributes belong to objects.
+/// A struct cannot have attributes.
 struct Note {
   @Attribute var text: String = ""
 }

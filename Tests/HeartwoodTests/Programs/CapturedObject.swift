@@ -5,7 +5,7 @@ final class Note: ManagedObject {
   @Attribute var text: String = ""
 }
 
-/// An object of one context is not used in a block that has another.
+/// An object must not be used in a block of another context.
 @MainActor func shout(_ container: PersistentContainer) async throws {
   guard let note = try container.viewContext.fetch(FetchRequest<Note>()).first else { return }
   try await container.performBackgroundTask { context in

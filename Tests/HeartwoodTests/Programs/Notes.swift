@@ -98,7 +98,8 @@ func count(_ container: PersistentContainer) async throws -> Int {
   try await container.performBackgroundTask { try $0.count(for: FetchRequest<Note>()) }
 }
 
-/// A context without other references is sent to the task that uses it.
+/// Sends a context to the task that uses it, which is allowed if nothing else refers to the
+/// context.
 func tidy(_ container: PersistentContainer) async throws {
   let context = container.newContext()
   try await Task.detached {

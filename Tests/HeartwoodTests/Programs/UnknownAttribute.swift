@@ -5,7 +5,7 @@ struct Place {
   var latitude = 0.0
 }
 
-/// An attribute is of a kind that can be stored.
+/// An attribute must have a type that can be stored.
 final class Note: ManagedObject {
   @Attribute var place: Place = Place()
 }

@@ -1,4 +1,4 @@
-// Runs the functions of Usage.swift with what they expect to find.
+// Runs the functions of Usage.swift on a store with the data that they expect.
 
 import Foundation
 import Heartwood
@@ -32,7 +32,7 @@ import Heartwood
       )
     }
     try await earthquakes(container, feed: feed)
-    // Again: all of them are there already.
+    // Import the same feed again; all its quakes are stored already.
     try await earthquakes(container, feed: feed)
     let count = try container.read(at: .current) { try $0.count(for: FetchRequest<Quake>()) }
     precondition(count == 500)

@@ -1,7 +1,7 @@
 // error: main actor-isolated property 'viewContext' can not be referenced
 import Heartwood
 
-/// The context of the main actor is used there.
+/// The view context must be used on the main actor.
 func save(_ container: PersistentContainer) throws {
   try container.viewContext.save()
 }

@@ -8,9 +8,9 @@ import Testing
 struct DeepPredicateTests {
   private typealias Condition = QueryPredicate<Song>
 
-  /// Runs a body on a thread with the smallest possible stack.
+  /// Runs a closure on a thread with a stack of 512 KiB.
   ///
-  /// - Returns: The error that it throws.
+  /// - Returns: The error that the closure throws, if any.
   private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) -> (any Error)? {
     let failure = Mutex<(any Error)?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ struct DeepPredicateTests {
     Condition(#Predicate { $0.rank == rank })
   }
 
-  /// Runs a body with a context of three songs, with the ranks 1, 5 and 9.
+  /// Runs a closure with a context whose store contains three songs, with the ranks 1, 5 and 9.
   private func withSongs(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) throws -> (any Error)? {
@@ -38,7 +38,7 @@ struct DeepPredicateTests {
     return onSmallStack { try body(container.newContext()) }
   }
 
-  /// Returns the number of terms of a predicate; common shapes have the most.
+  /// Returns the number of terms in the predicate of a shape, which is largest for common shapes.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots: 100_000
@@ -51,10 +51,10 @@ struct DeepPredicateTests {
     case formatOr, formatAnd, formatList, formatArgument, shared
   }
 
-  /// Returns a predicate that matches the ranks 5 and above 100.
+  /// Returns a predicate of this shape that matches only 5 of the ranks 1, 5 and 9.
   private static func condition(_ shape: Shape) throws -> Condition {
     let count = termCount(shape)
-    // The operands are created once, because that takes the most time.
+    // The operands are created only once, because creating them takes the most time.
     let some = (100..<200).map(equals)
     let others = (100..<200).map { equals($0).not }
     var result = equals(5)
@@ -113,7 +113,7 @@ struct DeepPredicateTests {
     case conditionals, arithmetic
   }
 
-  /// Returns a predicate with a nesting depth of about this number.
+  /// Returns a predicate that is nested about `depth` levels deep.
   private static func nested(_ nest: Nest, _ depth: Int) throws -> Condition {
     var result = equals(5)
     switch nest {
@@ -123,7 +123,7 @@ struct DeepPredicateTests {
       }
     case .negated: for _ in 0..<depth / 2 { result = (result || equals(7)).not }
     case .leaves:
-      // Each leaf is deep, and so is their combination.
+      // Each leaf is deep, and so is the combination of the leaves.
       let count = min(depth / 2, 20)
       let leaf = try Condition(
         format: String(repeating: "NOT ", count: count) + "rank == 5")
@@ -191,7 +191,7 @@ struct DeepPredicateTests {
         var request = FetchRequest<Song>()
         request.predicate = try Self.nested(nest, depth)
         let ranks = try context.fetch(request).map(\.rank)
-        // With an odd number of negations, the others match.
+        // If the number of negations is odd, the predicate matches the other two songs.
         #expect(ranks == [5] || ranks == [1, 9], "\(nest) \(depth)")
         let song = Song(context: context)
         song.rank = 5

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random strings: the words of formats, and formats with changed characters.
+/// Parses random strings: sequences of format words, and valid formats with changed characters.
 @Suite("Randomised predicate formats")
 struct FormatFuzzTests {
   private static let words = [
@@ -53,8 +53,7 @@ struct FormatFuzzTests {
     (0...random.below(9)).map { _ in words[random.below(words.count)] }.joined(separator: " ")
   }
 
-  /// Returns a format in which some characters are replaced, removed, doubled or exchanged for
-  /// words.
+  /// Returns a format in which some characters are removed, doubled, swapped, or replaced by words.
   private static func changed(_ random: inout SeededGenerator) -> String {
     var text = Array(whole[random.below(whole.count)])
     for _ in 0...random.below(3) where !text.isEmpty {

@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random predicates of every form, in both languages where possible.
+/// Checks random predicates of every form, in both languages where possible.
 @Suite("Predicates of every form")
 struct PredicateFormTests {
   private static let seeds: Range<UInt64> = 0..<2
 
-  /// Returns the conditions of one seed, the same for every caller.
+  /// Returns the conditions that a seed generates, which are the same for every call.
   private static func conditions(_ seed: UInt64, _ ids: [ManagedObjectID]) -> [Condition] {
     var terms = RandomTerms(SeededGenerator(seed: seed), ids)
     let languages: [RandomTerms.Language] = [.both, .format, .predicate, .format]
@@ -101,7 +101,7 @@ struct PredicateFormTests {
     return found
   }
 
-  /// Returns the kinds of all nodes of a predicate, of their values, and of their operators.
+  /// Returns the names of the types of all nodes and values in a predicate, and of its operators.
   private static func kinds(of predicate: Predicate<Animal>) -> Set<String> {
     var kinds: Set<String> = []
     func visit(_ value: Any) {
@@ -117,9 +117,9 @@ struct PredicateFormTests {
   }
 }
 
-/// A key path that is applied to a node.
+/// A node that applies a key path to another node.
 private protocol KeyPathNode {
-  /// The collection property that it reads, if it is a common one.
+  /// The kind of the collection property that the key path reads, or `none` for other properties.
   var kindName: String { get }
 }
 

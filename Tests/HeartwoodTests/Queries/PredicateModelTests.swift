@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random predicates over random animals, compared with closures of the same meaning.
+/// Compares random predicates over random animals with closures of the same meaning.
 @Suite("Random predicates")
 struct PredicateModelTests {
   @Test(.evidence("P-09"), arguments: 0..<2 as Range<UInt64>)

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A random condition for an animal, as a format and as a plain closure.
+/// A random condition on an animal, as a format and as a plain closure.
 struct RandomCondition {
   var format: String
   var arguments: [any Sendable] = []
@@ -14,9 +14,9 @@ struct RandomCondition {
   ]
   static let numbers = [-1.5, -1, -0.0, 0, 0.5, 1, 2.25, 1e300, .infinity, .nan]
 
-  /// Returns a condition composed of others, up to a depth.
+  /// Returns a condition that combines other conditions, up to a depth.
   ///
-  /// - Parameter prefix: The text before the names of properties: nothing, or a variable.
+  /// - Parameter prefix: The text before each property name: empty, or a variable.
   static func any(
     _ random: inout SeededGenerator, depth: Int, prefix: String = ""
   ) -> RandomCondition {
@@ -153,7 +153,9 @@ struct RandomCondition {
     }.prefixed(prefix, name)
   }
 
-  /// Returns a name given as an argument, written out after a variable if necessary.
+  /// Returns the condition with a prefix before its property name.
+  ///
+  /// With a prefix, the name becomes part of the format instead of an argument.
   private func prefixed(_ prefix: String, _ name: String) -> RandomCondition {
     guard !prefix.isEmpty else { return self }
     return RandomCondition(

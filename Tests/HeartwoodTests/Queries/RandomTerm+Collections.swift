@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random terms about objects and the collections of relationships.
+/// Generates random terms about objects and the members of relationships.
 extension RandomTerms {
   private typealias Members = Term<Set<Animal>, Set<Animal>>
 
@@ -21,14 +21,14 @@ extension RandomTerms {
       value: { $0[subject].admirers })
   }
 
-  /// Returns a condition for one more animal, with its number.
+  /// Returns a condition on an additional animal, and the number of that animal.
   private mutating func inner(_ depth: Int) -> (Condition, Int) {
     subjectCount += 1
     defer { subjectCount -= 1 }
     return (condition(depth), subjectCount - 1)
   }
 
-  /// Returns the number of members, or of those that match a condition.
+  /// Returns the number of members, or of the members that match a condition, as a term.
   mutating func memberCount(_ depth: Int) -> Integer {
     let members = members()
     guard depth > 0 else {
@@ -52,7 +52,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a quantified condition on members.
+  /// Returns a quantified condition on the members of a relationship.
   mutating func quantified(_ depth: Int) -> Condition {
     let members = members()
     let (test, number) = inner(depth - 1)
@@ -82,7 +82,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a quantified condition on one property, with a keyword of the format language.
+  /// Returns a quantified condition on one property, which uses a keyword of the format language.
   mutating func simplyQuantified() -> Condition {
     let members = members()
     let path = members.format ?? ""
@@ -187,7 +187,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns the number of animals in the same home.
+  /// Returns a condition on the number of animals in the same home.
   private mutating func neighbours(_ subject: Int, _ own: String) -> Condition {
     let count = Integer(
       format: "\(own).home.animals.@count",

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random conditions.
+/// Generates random conditions.
 extension RandomTerms {
   mutating func condition(_ depth: Int) -> Condition {
     guard depth > 0 else { return simpleCondition() }
@@ -230,7 +230,7 @@ extension RandomTerms {
 }
 
 extension Term {
-  /// Returns the term with another argument at the end.
+  /// Returns the term with one more argument at the end.
   func with(_ argument: any Sendable) -> Term {
     var result = self
     result.arguments.append(argument)
@@ -238,7 +238,7 @@ extension Term {
   }
 }
 
-/// Bytes that compare lexicographically.
+/// A sequence of bytes, which is compared lexicographically.
 struct Bytes: Comparable {
   private let content: [UInt8]
 

@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-// The nodes that the compiler creates for a `#Predicate`, for types that are known only at run
-// time.
+// These functions create the nodes that the compiler creates for a `#Predicate`, for operands whose
+// types are known only at run time.
 
 typealias NodeType = StandardPredicateExpression
 
@@ -96,7 +96,7 @@ func unwrapped<P: NodeType, Wrapped: Sendable>(
   PredicateExpressions.build_ForcedUnwrap(operand)
 }
 
-/// Returns the node of `part.map { $0 > bound }`.
+/// Returns the node of `operand.map { $0 > bound }`.
 func isAbove<P: NodeType>(_ operand: P, _ bound: Int) -> PredicateNode<Bool?>
 where P.Output == Int? {
   PredicateExpressions.build_flatMap(operand) {
@@ -105,7 +105,7 @@ where P.Output == Int? {
   }
 }
 
-/// Returns the node of `part?.contains(text)`.
+/// Returns the node of `operand?.contains(text)`.
 func contains<P: NodeType>(_ operand: P, _ text: String) -> PredicateNode<Bool?>
 where P.Output == String? {
   PredicateExpressions.build_flatMap(operand) {
@@ -113,7 +113,7 @@ where P.Output == String? {
   }
 }
 
-// MARK: Texts
+// MARK: Strings
 
 func characterCount(_ text: some NodeType<String>) -> PredicateNode<Int> {
   PredicateExpressions.build_KeyPath(root: text, keyPath: \.count)
@@ -168,7 +168,7 @@ func isIn<List: Sequence & Codable & Sendable, V: NodeType>(
   PredicateExpressions.build_contains(PredicateExpressions.build_Arg(list), value)
 }
 
-/// Returns a condition on the elements of a collection, with the type of a sample element.
+/// Returns the closure `test`, cast to return nodes of the same type as a sample.
 func element<Test: NodeType<Bool>>(
   _ sample: Test, _ test: @escaping (PredicateExpressions.Variable<Animal>) -> PredicateNode<Bool>
 ) -> (PredicateExpressions.Variable<Animal>) -> Test {

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random arithmetic terms.
+/// Generates random arithmetic terms.
 extension RandomTerms {
   // MARK: Integers
 
@@ -34,7 +34,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns a result as it is stored; `nil` if it is too large.
+  /// Returns the result of an operation, or `nil` if there is none or it is too large to store.
   private static func integral(
     _ first: Int128?, _ second: Int128?, _ operation: (Int128, Int128) -> Int128?
   ) -> Int128? {
@@ -70,7 +70,7 @@ extension RandomTerms {
     case 1: return property("paws", \.paws) { Int128($0) }
     case 2: return memberCount(0)
     case 100:
-      // Without a property, the term is a constant, whatever it consists of.
+      // A term without a property is a constant, whatever its form.
       let list = [random.below(5) - 2, 1]
       return Integer(
         node: { _ in
@@ -107,7 +107,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns the term `$0.home?.town?.homes.first?.rooms`.
+  /// Returns the term `$0.home?.town?.homes.first?.rooms`, or the same with `last`.
   private func roomsOfOne(isFirst: Bool, _ subject: Int) -> Term<Int?, Int128> {
     let end: any KeyPath<[Home], Home?> & Sendable = isFirst ? \.first : \.last
     return Term(
@@ -126,7 +126,7 @@ extension RandomTerms {
       }, value: { $0[subject].home?.town?.homes[keyPath: end]?.rooms.map { Int128($0) } })
   }
 
-  /// Returns an aggregate of all members of a relationship, which only formats have.
+  /// Returns an aggregate of all members of a relationship, a kind of term that only formats have.
   private mutating func summary() -> Integer {
     let subject = random.below(subjectCount)
     let path = subject == 0 ? "idols" : "$v\(subject).idols"
@@ -176,7 +176,7 @@ extension RandomTerms {
         operands.0, operands.1, { "(\($0)) ** (\($1))" }, node: nil,
         value: { Self.both($0, $1, pow) })
     case 202:
-      // Only small numbers, which are exact as floating-point numbers.
+      // Use only small integers, which are exact as floating-point numbers.
       return Number(
         property("legs", \.legs) { Double($0) }, operands.0, { "(\($0) + \($1))" }, node: nil,
         value: { Self.both($0, $1, +) })
@@ -205,7 +205,7 @@ extension RandomTerms {
     first.flatMap { first in second.map { operation(first, $0) } }
   }
 
-  /// Returns a comparison of numbers of a rare type.
+  /// Returns a comparison of numbers of a rarely used type.
   mutating func rareNumbers() -> Condition {
     let (eighth, quarter) = (Decimal(random.below(40)) / 8, Float(random.below(5)) / 4)
     let price = property("price", \.price) { $0 as Decimal? }

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random string terms.
+/// Generates random string terms.
 extension RandomTerms {
   mutating func text(_ depth: Int) -> Text {
     guard depth > 0 else {
@@ -129,7 +129,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a `contains` with a regular expression, which need not match the entire string.
+  /// Returns a condition on a regular expression, which need not match the entire string.
   private mutating func regularExpression(_ text: Text) -> Condition {
     switch choose(3) {
     case 0:
@@ -147,7 +147,7 @@ extension RandomTerms {
     }
   }
 
-  // MARK: Formats only
+  // MARK: Only in formats
 
   private mutating func textOfFormats() -> Condition {
     let options = one(of: ["", "[c]", "[d]", "[cd]", "[dc]"])
@@ -202,7 +202,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns regular expressions that match entire strings, each with its meaning.
+  /// Returns a condition on a regular expression that must match the entire string.
   private mutating func matches(_ text: Text, _ options: String) -> Condition {
     let patterns: [(String, (String) -> Bool)] = [
       ("[ab]+", { !$0.isEmpty && $0.allSatisfy { $0 == "a" || $0 == "b" } }),

@@ -12,8 +12,8 @@ typealias Subjects = [PredicateExpressions.Variable<Animal>]
 /// A random term of a predicate in up to three forms: in the format language, as nodes that the
 /// compiler would create for a `#Predicate`, and as a plain closure.
 ///
-/// The closure returns no value if the term has none: because something is `nil`, overflows or is
-/// divided by zero.
+/// The closure returns `nil` if the term has no value, because an operand is `nil`, an operation
+/// overflows, or a divisor is zero.
 struct Term<Output, Model> {
   var format: String?
   var arguments: [any Sendable] = []
@@ -33,7 +33,7 @@ extension Term {
       value: { value(operand.value($0)) })
   }
 
-  /// Creates a term with two operands, in the order of the format.
+  /// Creates a term with two operands, which are in the order of the format.
   init<A, B, M, N>(
     _ first: Term<A, M>, _ second: Term<B, N>, _ format: (String, String) -> String?,
     node: ((PredicateNode<A>, PredicateNode<B>) -> PredicateNode<Output>)?,
@@ -52,17 +52,19 @@ extension Term {
 
 /// A term that is a condition.
 typealias Condition = Term<Bool, Bool>
-/// An integer wide enough for the results of all calculations here.
+/// An integer term, whose model is wide enough for the results of all calculations here.
 typealias Integer = Term<Int, Int128>
 typealias Number = Term<Double, Double>
 typealias Text = Term<String, String>
 typealias OptionalText = Term<String?, String>
 
 extension Term where Output == Bool, Model == Bool {
-  /// Returns whether the condition holds; a condition without a value does not.
+  /// Returns whether the condition holds.
+  ///
+  /// A condition without a value does not hold.
   func holds(_ animals: [Animal]) -> Bool { value(animals) ?? false }
 
-  /// The condition as a value that can be compared.
+  /// The condition as a term that can be compared with other terms.
   var asValue: Condition {
     Condition(self, { "(\($0))" }, node: { $0 }, value: { $0 ?? false })
   }
@@ -91,8 +93,10 @@ struct RandomTerms {
     self.ids = ids
   }
 
-  /// Returns a number below a bound: one of those chosen least often at this location, so that few
-  /// calls make all choices.
+  /// Returns a random number below a bound.
+  ///
+  /// Chooses among the numbers that this source location has returned least often, so that few
+  /// calls cover all choices.
   mutating func choose(
     _ count: Int, file: String = #fileID, line: Int = #line, column: Int = #column
   ) -> Int {
@@ -106,8 +110,10 @@ struct RandomTerms {
     return choice
   }
 
-  /// Chooses a form: below `both`, one that both languages have; from 100, one that only
-  /// `#Predicate` has; from 200, one that only formats have.
+  /// Returns the number of a random form.
+  ///
+  /// Numbers below `both` are forms of both languages. Numbers from 100 are forms of `#Predicate`
+  /// only, and numbers from 200 are forms of formats only.
   mutating func form(
     both: Int, predicate: Int = 0, format: Int = 0, file: String = #fileID, line: Int = #line
   ) -> Int {
@@ -146,7 +152,7 @@ struct RandomTerms {
       value: { model($0[subject][keyPath: keyPath]) })
   }
 
-  /// Returns a constant of the program.
+  /// Returns a term for a constant.
   func constant<Value: Codable & Sendable, Model>(
     _ value: Value, _ model: Model?, as format: String = "%@"
   ) -> Term<Value, Model> {
@@ -156,14 +162,16 @@ struct RandomTerms {
   }
 }
 
-// MARK: Comparing
+// MARK: Comparisons
 
 extension RandomTerms {
   private static let signs: [[String]] = [
     ["=", "=="], ["!=", "<>"], ["<"], ["<=", "=<"], [">"], [">=", "=>"],
   ]
 
-  /// Returns a comparison of equatable values; of ordered values if `ordered` compares them.
+  /// Returns a comparison with `==` or `!=`.
+  ///
+  /// The overload for ordered values can use any operator.
   mutating func comparison<Value: Equatable, Model: Equatable>(
     _ first: Term<Value, Model>, _ second: Term<Value, Model>, options: String = ""
   ) -> Condition {

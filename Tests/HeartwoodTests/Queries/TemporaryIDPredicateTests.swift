@@ -9,7 +9,7 @@ struct TemporaryIDPredicateTests {
   private let context: ManagedObjectContext
   private let ada: Person
   private let car: Car
-  /// The IDs before the save.
+  /// The temporary IDs of the owner and of the car.
   private let owner: ManagedObjectID
   private let owned: ManagedObjectID
 
@@ -85,7 +85,7 @@ struct TemporaryIDPredicateTests {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // For a changed object the values in memory are matched, not those of its row.
+    // For a changed object, the values in memory are matched, not those of its row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")
@@ -177,7 +177,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // Of many lists, those to update are found by the owner in their predicate.
+    // Among many lists, those to update are found by the owner in their predicates.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Access to the properties that the reference names.
+/// Reads and sets the properties that the reference names.
 enum CrewAccess {
   private static func member(_ object: ManagedObject) -> CrewMember {
     unsafeDowncast(object, to: CrewMember.self)
@@ -183,7 +183,7 @@ enum CrewAccess {
     }
   }
 
-  /// Returns all objects of a context, by class.
+  /// Returns all objects of a context, grouped by class.
   static func all(_ context: ManagedObjectContext) throws -> [ManagedObject] {
     var all: [ManagedObject] = try context.fetch(FetchRequest<CrewMember>())
     all += try context.fetch(FetchRequest<CrewTeam>())

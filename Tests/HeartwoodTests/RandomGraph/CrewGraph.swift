@@ -4,9 +4,9 @@ typealias CrewTagNumber = Int
 /// An object of the reference: its values, and the related objects of each relationship.
 struct CrewRow: Equatable {
   let kind: CrewKind
-  /// The values, by the number of the attribute; those of other classes stay empty.
+  /// The values, indexed by attribute; attributes of other classes stay empty.
   var values: [CrewValue]
-  /// The related objects, by the number of the relationship; at most one for a to-one relationship.
+  /// The related objects, indexed by relationship; a to-one relationship has at most one.
   var links: [[Int]]
 
   static let noLinks = [[Int]](repeating: [], count: CrewLink.allCases.count)
@@ -37,7 +37,7 @@ struct CrewRow: Equatable {
     return Set(own) == Set(others)
   }
 
-  /// Returns the names of the properties that differ, except derived ones.
+  /// Returns the names of the properties that differ, ignoring derived attributes.
   func differences(from other: CrewRow) -> [String] {
     var names: [String] = []
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
@@ -47,7 +47,7 @@ struct CrewRow: Equatable {
     return names
   }
 
-  /// Returns whether no property differs, except derived ones.
+  /// Returns whether all properties are equal, ignoring derived attributes.
   func isSame(as other: CrewRow) -> Bool {
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
       return false
@@ -57,7 +57,7 @@ struct CrewRow: Equatable {
   }
 }
 
-/// Objects and their relationships, changed as the guarantees require of a context.
+/// Objects and their relationships, which change as the guarantees require of a context.
 struct CrewGraph {
   var rows: [Int: CrewRow] = [:]
 
@@ -80,14 +80,15 @@ struct CrewGraph {
     }
   }
 
-  /// Separates two objects on both sides.
+  /// Removes the relationship between two objects from both sides.
   mutating func separate(_ tag: Int, _ link: CrewLink, _ other: Int) {
     drop(other, from: tag, link)
     if let inverse = link.inverse { drop(tag, from: other, inverse) }
   }
 
-  /// Relates two objects on both sides; an object that can have only one partner leaves its
-  /// previous one.
+  /// Relates two objects on both sides.
+  ///
+  /// If an object can have only one partner, its previous partner is removed.
   mutating func join(_ tag: Int, _ link: CrewLink, _ other: Int) {
     if targets(tag, link).contains(other) { return }
     if link.isToOne { for old in targets(tag, link) { separate(tag, link, old) } }
@@ -98,7 +99,7 @@ struct CrewGraph {
     add(other, to: tag, link)
   }
 
-  /// Sets all members of a relationship, and their order if it is ordered.
+  /// Replaces all members of a relationship, and their order if it is ordered.
   mutating func set(_ tag: Int, _ link: CrewLink, to members: [Int]) {
     for old in targets(tag, link) where !members.contains(old) { separate(tag, link, old) }
     for member in members { join(tag, link, member) }
@@ -107,7 +108,9 @@ struct CrewGraph {
 
   // MARK: Deleting
 
-  /// Deletes an object with all consequences; rules that deny deletion apply at the save.
+  /// Deletes an object and applies the delete rules.
+  ///
+  /// Rules that deny a deletion are checked by the save.
   ///
   /// - Parameter gone: Called with each object that is deleted.
   mutating func delete(
@@ -131,7 +134,7 @@ struct CrewGraph {
     gone(&self, tag)
   }
 
-  /// Removes an object, also from the relationships that list it.
+  /// Removes an object, and removes it from the relationships of other objects.
   mutating func forget(_ tag: Int) {
     guard let row = rows[tag] else { return }
     for link in row.kind.links where link.inverse != nil {
@@ -140,13 +143,14 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
-  /// Returns the related objects, without those whose rows are missing, to which a reference
-  /// without an inverse may lead.
+  /// Returns the related objects.
+  ///
+  /// Omits targets whose rows are missing, which only a reference without an inverse can have.
   func shown(_ row: CrewRow, _ link: CrewLink) -> [Int] {
     link.inverse == nil ? row[link].filter { rows[$0] != nil } : row[link]
   }
 
-  // MARK: What is computed
+  // MARK: Derived values
 
   /// Computes the derived attributes of all objects, as a save does.
   mutating func derive() {
@@ -169,7 +173,7 @@ struct CrewGraph {
     return CrewValue.canonical[text].map { .text($0) } ?? .none
   }
 
-  /// Returns the values of a unique constraint; `nil` if the object has none.
+  /// Returns the values of a unique constraint, or `nil` if one of them is missing.
   func key(_ tag: Int, _ constraint: [CrewField]) -> [CrewValue]? {
     guard let row = rows[tag] else { return nil }
     let values = constraint.map { row[$0].constrained }

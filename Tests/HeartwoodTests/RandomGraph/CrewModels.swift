@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-/// The classes of the random graph, with each kind of relationship, constraint and derived
-/// attribute.
+/// A class of the random graph, whose classes have each kind of relationship, constraint and
+/// derived attribute.
 class CrewMember: ManagedObject {
   @Attribute var code: String? = nil
   @Attribute var number: Int? = nil
@@ -16,7 +16,7 @@ class CrewMember: ManagedObject {
   @ToMany var friends: Set<CrewMember>
   @ToOne var team: CrewTeam?
   @ToOne(inverse: \CrewBadge.holder) var badge: CrewBadge?
-  /// Without an inverse.
+  /// A relationship without an inverse.
   @ToOne var mentor: CrewMember?
   @OrderedToMany(inverse: \CrewJob.owner, deleteRule: .cascade) var jobs: [CrewJob]
   @ToMany(inverse: \CrewTag.members) var tags: Set<CrewTag>

@@ -1,11 +1,12 @@
 import Heartwood
 
-/// The custom policy of the random graph, as a program would write it and as a reference.
+/// The custom merge policy of the random graph, as a program would write it and as a reference.
 enum CrewPolicy {
-  /// The policy deletes a badge with this serial number.
+  /// The serial number of badges that the policy deletes.
   private static let unwantedSerial = 8
 
-  /// Adds serial numbers, leaves notes and mentors to others, and decides deletions by class.
+  /// Adds up changes of serial numbers, keeps the notes and mentors that others have set, and
+  /// decides about deletions by class.
   static let policy = MergePolicy.custom { conflict in
     switch conflict.entityName {
     case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false
@@ -37,7 +38,7 @@ enum CrewPolicy {
     }
   }
 
-  /// Returns the value that the policy sets; `nil` if it sets none.
+  /// Returns the value that the policy sets, or `nil` if it sets none.
   static func value(
     _ field: CrewField, _ base: CrewRow, _ mine: CrewRow, _ theirs: CrewRow
   ) -> CrewValue? {

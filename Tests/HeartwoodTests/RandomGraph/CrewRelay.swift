@@ -2,7 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A run in which this process and others take turns; this one reopens the store half way.
+/// A run in which this process and others take turns.
+///
+/// This process reopens the store halfway.
 struct CrewRelay {
   /// A step of a turn; turns with odd numbers belong to other processes.
   typealias Step = (turn: Int, step: CrewStep)
@@ -21,7 +23,7 @@ struct CrewRelay {
     CrewStep.random(stepCount, seed: seed(ofTurn: turn))
   }
 
-  /// Takes a turn in another process.
+  /// Takes one turn; called by another process.
   func takeTurn(_ turn: Int, at path: String) throws {
     try takeTurn(turn, steps(ofTurn: turn), at: path)
   }
@@ -38,8 +40,8 @@ struct CrewRelay {
   ///
   /// - Parameter elsewhere: Makes another process take a turn.
   /// - Returns: The number of times that this process performed each operation.
-  /// - Throws: A ``CrewMismatch`` with the fewest steps found to fail when this process takes all
-  ///   turns; with the last steps if none fails then.
+  /// - Throws: A ``CrewMismatch`` with the shortest failing sequence of steps found when this
+  ///   process takes all turns, or the original error if no sequence fails then.
   func run(at path: String, elsewhere: (_ turn: Int) async throws -> Void) async throws
     -> [String: Int]
   {
@@ -52,7 +54,9 @@ struct CrewRelay {
     }
   }
 
-  /// Returns the mismatch after some steps that this process takes alone.
+  /// Takes the given steps in this process alone.
+  ///
+  /// Returns the error, or `nil` if there is none.
   private func mismatch(_ steps: [Step]) async -> (any Error)? {
     do {
       let scratch = try ScratchDirectory()
@@ -89,7 +93,7 @@ struct CrewRelay {
     return run.counts
   }
 
-  /// Adds the preceding steps to a mismatch.
+  /// Runs a closure, and adds the preceding steps to an error that it throws.
   private static func report(_ run: CrewRun, _ seed: UInt64, _ body: () throws -> Void) throws {
     do { try body() } catch {
       throw CrewMismatch(

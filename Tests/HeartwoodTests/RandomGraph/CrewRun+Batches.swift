@@ -3,7 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 
 extension CrewRun {
-  /// Executes a batch request, and compares the store; contexts do not change.
+  /// Executes a batch request, and compares the store with the reference.
+  ///
+  /// Contexts do not change.
   func execute(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     var reference = CrewBatch(graph: store.graph, policy: workspace.policy)
     var expected: CrewFailure?
@@ -17,7 +19,7 @@ extension CrewRun {
     } catch let error as ObjectGraphError {
       record("  throws \(error)")
       guard error.kind.description == expected?.rawValue else {
-        throw CrewMismatch("the batch throws \(error), and should \(String(describing: expected))")
+        throw CrewMismatch("the batch throws \(error) instead of \(String(describing: expected))")
       }
       count("batch refused")
       try expectStored("after a batch that failed")
@@ -48,7 +50,7 @@ extension CrewRun {
     for tag in reference.tokens where graph[tag] != nil {
       guard let token = found[tag]?[.token] else { continue }
       guard tokens.insert(token).inserted else {
-        throw CrewMismatch("two rows were made with one token")
+        throw CrewMismatch("two rows were created with the same token")
       }
       graph[tag]?[.token] = token
     }
@@ -96,8 +98,10 @@ extension CrewRun {
     return try workspace.context.execute(request)
   }
 
-  /// Returns a value for a batch to set, except those that a save would reject: a save also
-  /// validates objects that were set back.
+  /// Returns a value for a batch request to set.
+  ///
+  /// Excludes values that a later save would reject, because a save also validates objects whose
+  /// values were changed and restored.
   private func batched(_ field: CrewField, _ choice: Int) -> CrewValue {
     let value = field.value(choice)
     return value == .text(CrewValue.invalidTitle) ? .text("") : value
@@ -157,13 +161,13 @@ extension CrewRun {
   }
 }
 
-/// A batch request of the reference.
+/// The execution of a batch request in the reference.
 struct CrewBatch {
   var graph: CrewGraph
   let policy: MergePolicy.Each
   /// The inserted or changed rows, in order.
   private(set) var touched: [Int] = []
-  /// The rows with the token of a new object.
+  /// The rows whose token the request generates, so that the reference cannot know it.
   private(set) var tokens: Set<Int> = []
   var isDeletion = false
   private(set) var isUpdate = false

@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Compares a complete context with its reference, which loads whatever was not loaded.
+  /// Loads a complete context, and compares it with its reference.
   func expectSame(_ workspace: CrewWorkspace, _ moment: String) throws {
     do {
       try expectSame(workspace, Set(workspace.view.live))
@@ -10,7 +10,7 @@ extension CrewRun {
     }
   }
 
-  /// Compares objects of a context.
+  /// Compares some objects of a context with the reference.
   func expectSame(_ workspace: CrewWorkspace, _ tags: Set<Int>) throws {
     for tag in tags {
       guard let row = workspace.view.now[tag] else { continue }
@@ -20,7 +20,7 @@ extension CrewRun {
     }
   }
 
-  /// Compares one object with a row.
+  /// Compares one object with a row of the reference.
   func expectSame(
     _ object: ManagedObject, _ tag: Int, _ row: CrewRow, in graph: CrewGraph,
     _ context: ManagedObjectContext, number: (ManagedObject) -> Int
@@ -28,12 +28,12 @@ extension CrewRun {
     for field in row.kind.fields {
       let value = CrewAccess.value(field, of: object)
       guard value == row[field] else {
-        throw CrewMismatch("\(tag).\(field) is \(value) and should be \(row[field])")
+        throw CrewMismatch("\(tag).\(field) is \(value) instead of \(row[field])")
       }
     }
     for link in row.kind.links {
       let targets = CrewAccess.targets(link, of: object)
-      // An object that was deleted here is retained, although others have restored its row.
+      // The reference may lead to an object deleted here, even if others restored its row.
       if link.inverse == nil, targets.contains(where: { $0.managedObjectContext == nil }) {
         continue
       }
@@ -42,35 +42,35 @@ extension CrewRun {
       if link.inverse == nil { found = found.filter { graph[$0] != nil } }
       let isSame = found == expected || !link.isOrdered && Set(found) == Set(expected)
       guard isSame, found.count == expected.count else {
-        throw CrewMismatch("\(tag).\(link) is \(found) and should be \(expected)")
+        throw CrewMismatch("\(tag).\(link) is \(found) instead of \(expected)")
       }
     }
     guard object.managedObjectContext === context else {
-      throw CrewMismatch("\(tag) is not of its context")
+      throw CrewMismatch("\(tag) does not belong to its context")
     }
   }
 
-  /// Compares the lists of changed objects of a context.
+  /// Compares the sets of changed objects of a context with the reference.
   func expectSameSets(_ workspace: CrewWorkspace) throws {
     let (context, view) = (workspace.context, workspace.view)
     func expect(_ name: String, _ found: Set<Int>, _ expected: Set<Int>) throws {
       guard found != expected else { return }
       throw CrewMismatch(
         "context \(workspace.number): \(name) are \(found.sorted()) "
-          + "and should be \(expected.sorted())"
+          + "instead of \(expected.sorted())"
       )
     }
     try expect("insertedObjects", workspace.tags(context.insertedObjects), Set(view.work.inserted))
     try expect("deletedObjects", workspace.tags(context.deletedObjects), view.work.deleted)
     let updated = workspace.tags(context.updatedObjects)
-    // Objects that were set to their current values count as updated, too.
+    // Objects that were set to their current values also count as updated.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }
 
   /// Expects both sides of all relationships to agree in a context.
   func expectAgreement(_ workspace: CrewWorkspace, _ moment: String) throws {
-    // An object whose row is missing has nothing to agree with.
+    // Skip objects whose rows are missing: the store has no other side to compare.
     for tag in workspace.view.live where store.graph[tag] != nil {
       guard workspace.handlesObject(tag), let row = workspace.view.now[tag] else { continue }
       let object = try workspace.object(tag)
@@ -88,20 +88,20 @@ extension CrewRun {
 
   // MARK: The store
 
-  /// Returns the content of a new context, by the numbers of the reference.
+  /// Reads the store in a new context, and returns its content by the numbers of the reference.
   func stored() throws -> CrewGraph {
     let context = containers[containers.count - 1].newContext()
     return try withExtendedLifetime(context) {
       var graph = CrewGraph()
       for object in try CrewAccess.all(context) {
         guard let kind = CrewAccess.kind(of: object), let tag = tagsByID[object.objectID] else {
-          throw CrewMismatch("the store has an object that nobody made: \(object.objectID)")
+          throw CrewMismatch("the store has an unknown object: \(object.objectID)")
         }
         var row = CrewRow(kind)
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {
           let targets = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
-          // In a fixed order, so that a seed yields the same steps each time.
+          // Use a fixed order, so that a seed yields the same steps each time.
           row[link] = link.isOrdered ? targets : targets.sorted()
         }
         graph[tag] = row
@@ -120,23 +120,23 @@ extension CrewRun {
     let (tags, wanted) = (Set(found.rows.keys), Set(expected.rows.keys))
     guard tags == wanted else {
       throw CrewMismatch(
-        "\(moment): the store has \(tags.subtracting(wanted).sorted()) and should not, and lacks "
+        "\(moment): the store has the extra rows \(tags.subtracting(wanted).sorted()) and lacks "
           + "\(wanted.subtracting(tags).sorted())")
     }
     for (tag, row) in expected.rows {
       guard let other = found[tag], other.kind == row.kind else {
-        throw CrewMismatch("\(moment): \(tag) is of another class in the store")
+        throw CrewMismatch("\(moment): \(tag) has another class in the store")
       }
       for field in row.kind.fields where other[field] != row[field] {
         throw CrewMismatch(
-          "\(moment): \(tag).\(field) is stored as \(other[field]) and should be \(row[field])")
+          "\(moment): \(tag).\(field) is stored as \(other[field]) instead of \(row[field])")
       }
       for link in row.kind.links {
         let (there, here) = (found.shown(other, link), expected.shown(row, link))
         guard there != here else { continue }
         if !link.isOrdered, Set(there) == Set(here), there.count == here.count { continue }
         throw CrewMismatch(
-          "\(moment): \(tag).\(link) is stored as \(there) and should be \(here)")
+          "\(moment): \(tag).\(link) is stored as \(there) instead of \(here)")
       }
     }
   }
@@ -169,7 +169,7 @@ extension CrewRun {
     var found = CrewDifference()
     for change in new.flatMap(\.changes) {
       guard let tag = tagsByID[change.objectID] else {
-        throw CrewMismatch("\(moment): the history names \(change.objectID), which nobody made")
+        throw CrewMismatch("\(moment): the history names the unknown \(change.objectID)")
       }
       switch change.kind {
       case .insert: found.inserted.insert(tag)
@@ -179,27 +179,27 @@ extension CrewRun {
     }
     guard found.inserted == difference.inserted, found.deleted == difference.deleted else {
       throw CrewMismatch(
-        "\(moment): the history has inserted \(found.inserted.sorted()), deleted "
-          + "\(found.deleted.sorted()), and should \(difference.inserted.sorted()), "
+        "\(moment): the history reports as inserted \(found.inserted.sorted()), as deleted "
+          + "\(found.deleted.sorted()), instead of \(difference.inserted.sorted()), "
           + "\(difference.deleted.sorted())")
     }
     for (tag, names) in difference.updated {
       let reported = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
-      // A reference to a missing row may be cleared whenever its own row is written.
+      // A reference to a missing row may be cleared by any write of the row that contains it.
       let open: Set<String> = ["mentor"]
       let isSame = reported.subtracting(open) == names.subtracting(open)
       guard isExact ? isSame : reported.isSuperset(of: names.subtracting(open)) else {
         throw CrewMismatch(
-          "\(moment): the history says of \(tag) \(reported.sorted()), and should \(names.sorted())"
+          "\(moment): the history says of \(tag) \(reported.sorted()) instead of \(names.sorted())"
         )
       }
     }
     for tag in found.updated.keys
     where difference.updated[tag] == nil && !difference.computed.contains(tag) {
-      guard !isExact else { throw CrewMismatch("\(moment): the history has updated \(tag)") }
+      guard !isExact else { throw CrewMismatch("\(moment): the history updates \(tag)") }
     }
     for tag in difference.computed where found.updated[tag] == nil {
-      throw CrewMismatch("\(moment): the history does not say what was computed for \(tag)")
+      throw CrewMismatch("\(moment): the history omits derived changes of \(tag)")
     }
   }
 }

@@ -37,7 +37,7 @@ extension CrewRun {
     if kind.isMember {
       row[.token] = CrewAccess.value(.token, of: object)
       guard tokens.insert(row[.token]).inserted else {
-        throw CrewMismatch("two objects were made with the token \(row[.token])")
+        throw CrewMismatch("two objects were created with the token \(row[.token])")
       }
     }
     workspace.view.now[tag] = row
@@ -54,7 +54,7 @@ extension CrewRun {
     let all = workspace.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if workspace.view.work.deleted.contains(tag) {
-      // It would be reread from another generation than the rest.
+      // Skip faults, which would be reread from another generation than the other objects.
       if try workspace.object(tag).isFault { return }
       begin(workspace)
       workspace.view.work.deleted.remove(tag)
@@ -89,7 +89,7 @@ extension CrewRun {
   {
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
-    // For a new object it makes a difference, which undo would have to revert.
+    // In a new object, this marks the property as set, which undo would have to revert.
     if workspace.view.isNew(tag), workspace.context.tracksUndo { return }
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: row[field])
@@ -115,11 +115,14 @@ extension CrewRun {
 
   // MARK: Relationships
 
-  /// Returns whether a member refers to a missing row, which the reference omits.
+  /// Returns whether a member has a mentor.
+  ///
+  /// The reference omits mentors whose rows are missing.
   private func hasGoneMentor(_ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow) throws -> Bool
   {
     guard row.kind.isMember else { return false }
-    // Whether clearing it is a change depends on whether the context knows that the row is missing.
+    // Whether clearing the reference is a change depends on whether the context knows that the row
+    // is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }
@@ -143,7 +146,7 @@ extension CrewRun {
     try set(workspace, tag, link, to: targets)
   }
 
-  /// Sets all members of a relationship in the context and in the reference.
+  /// Sets all members of a relationship, in the context and in the reference.
   private func set(_ workspace: CrewWorkspace, _ tag: Int, _ link: CrewLink, to targets: [Int])
     throws
   {
@@ -234,7 +237,7 @@ extension CrewRun {
     try expectSame(workspace, Set(touched).filter { workspace.view.isLive($0) })
     for tag in gone where !workspace.view.isNew(tag) {
       guard try workspace.object(tag).isDeleted else {
-        throw CrewMismatch("\(tag) should be deleted, and is not")
+        throw CrewMismatch("\(tag) should be deleted, but is not")
       }
     }
   }
@@ -256,7 +259,7 @@ extension CrewRun {
     }
     try expectSame(workspace, "after \(operation)")
     if !workspace.view.canUndo, !workspace.view.hasChanges, workspace.context.hasChanges {
-      throw CrewMismatch("everything was undone, and hasChanges says something was changed")
+      throw CrewMismatch("everything was undone, but hasChanges is true")
     }
     let (canUndo, canRedo) = (workspace.context.canUndo, workspace.context.canRedo)
     guard canUndo == workspace.view.canUndo, canRedo == !workspace.view.future.isEmpty else {

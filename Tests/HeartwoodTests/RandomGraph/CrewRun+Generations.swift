@@ -8,7 +8,7 @@ extension CrewRun {
   func pin(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
-      // Its unsaved changes would be applied on top of another generation.
+      // Pinning reapplies unsaved changes to another generation, so check that this is possible.
       guard !workspace.isMerging, workspace.view.canRebase(store) else { return }
       try workspace.context.setQueryGenerationFrom(.current)
       workspace.pinned = store
@@ -23,7 +23,7 @@ extension CrewRun {
     default:
       guard workspace.pinned == nil else { return }
       workspace.context.automaticallyMergesChangesFromParent.toggle()
-      // It merges whatever is saved from now on.
+      // The context merges only later saves, so bring it up to date now.
       guard workspace.isMerging else { return }
       if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }
@@ -32,7 +32,7 @@ extension CrewRun {
 
   // MARK: Merging
 
-  /// Merges what others have saved since the context has read everything.
+  /// Merges what others have saved since the context last read everything.
   func merge(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     guard workspace.view.canRebase(store), workspace.view.generation != store.generation else {
       return
@@ -69,7 +69,7 @@ extension CrewRun {
 
   /// Expects each registered object with a row to equal the store.
   ///
-  /// - Parameter all: Whether there were no unsaved changes on top.
+  /// - Parameter all: Whether objects with unsaved changes are compared, too.
   func expectMerged(_ workspace: CrewWorkspace, all: Bool) throws {
     var after = workspace.view
     after.rebase(store)
@@ -86,7 +86,7 @@ extension CrewRun {
     for field in row.kind.fields {
       let value = CrewAccess.value(field, of: object)
       guard value == row[field] else {
-        throw CrewMismatch("\(tag).\(field) was merged, and is \(value), not \(row[field])")
+        throw CrewMismatch("\(tag).\(field) was merged, but is \(value), not \(row[field])")
       }
     }
     for link in row.kind.links {
@@ -98,7 +98,7 @@ extension CrewRun {
       let found = targets.map { tagsByID[$0.objectID] ?? -1 }
         .filter { link.inverse != nil || store.graph[$0] != nil }
       guard found == expected || !link.isOrdered && Set(found) == Set(expected) else {
-        throw CrewMismatch("\(tag).\(link) was merged, and is \(found), not \(expected)")
+        throw CrewMismatch("\(tag).\(link) was merged, but is \(found), not \(expected)")
       }
     }
   }
@@ -112,14 +112,14 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
-    else { throw CrewMismatch("the change set is \(changes), and should be \(expected)") }
+    else { throw CrewMismatch("the change set is \(changes) instead of \(expected)") }
     for (tag, all) in expected.updated {
-      // A reference to a missing row may be cleared whenever its own row is written.
+      // A reference to a missing row may be cleared by any write of the row that contains it.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
       else {
-        throw CrewMismatch("the change set does not have \(names) of \(tag)")
+        throw CrewMismatch("the change set lacks \(names) of \(tag)")
       }
     }
   }
@@ -144,9 +144,9 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // A reference to a missing row may be cleared whenever its own row is written.
+      // A reference to a missing row may be cleared by any write of the row that contains it.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
-    else { throw CrewMismatch("revert says \(changes), and changed \(difference)") }
+    else { throw CrewMismatch("the revert reports \(changes), but changed \(difference)") }
     try expectStored("after a revert")
     try expectHistory(difference, isExact: false, "after a revert")
   }

@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Works in a child context, which is saved or discarded.
+  /// Works in a child context, and saves or discards it.
   func nest(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     let view = workspace.view
     let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
@@ -37,7 +37,7 @@ extension CrewRun {
     if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveParent(child, workspace) }
   }
 
-  /// Returns the content that a child context reads.
+  /// Returns the content that a child context reads from its parent.
   private func parentStore(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
     var store = CrewStore()
     (store.graph, store.generation) = (workspace.view.now, workspace.view.generation)
@@ -45,7 +45,7 @@ extension CrewRun {
     return store
   }
 
-  /// Changes an object of the parent, which the child sees after fetching everything.
+  /// Changes an object in the parent, and expects the child to see this after fetching everything.
   private func editParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
     throws
   {
@@ -57,22 +57,22 @@ extension CrewRun {
     try edit(workspace, step)
     for object in try CrewAccess.all(child.context) {
       guard child.tag(object) >= 0 else {
-        throw CrewMismatch("\(object) is found in the child only now")
+        throw CrewMismatch("\(object) was missing in the child before")
       }
     }
     child.view.read(parentStore(child, workspace))
     try expectSame(child, "child, after an edit of the parent")
   }
 
-  /// Saves a parent, whose child then shows the same.
+  /// Saves a parent, and expects its child to show the same values.
   private func saveParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
     record("  saves the parent")
     let before = store.generation
     let isOthers = workspace.view.generation != before
     let new = workspace.view.work.inserted
     try save(workspace, rollsBack: false)
-    // The parent may have rolled back. The child sees what others have saved only if the parent
-    // merges, and likewise the changes that a new object made in the row that it became.
+    // Compare only if the parent has saved and is up to date. Without automatic merging, the child
+    // sees neither the saves of others nor the values of existing rows that new objects became.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
@@ -80,9 +80,9 @@ extension CrewRun {
     for (tag, saved) in workspace.view.now.rows {
       guard let id = ids[tag],
         let object: ManagedObject = try child.context.existingObject(with: id)
-      else { throw CrewMismatch("\(tag) was saved in the parent, and is not in the child") }
+      else { throw CrewMismatch("\(tag) was saved in the parent, but is not in the child") }
       var row = saved
-      // It rereads derived values if it was notified.
+      // Without automatic merging, the child does not reread derived values.
       if !child.isMerging {
         for field in row.kind.fields where field.isDerived {
           row[field] = CrewAccess.value(field, of: object)
@@ -94,13 +94,15 @@ extension CrewRun {
     }
   }
 
-  /// Saves a context to its parent; returns whether that succeeded.
+  /// Saves a child context to its parent.
+  ///
+  /// Returns whether the save succeeded.
   private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // Objects that were set are validated even without edits, and an object of the parent may be
-    // invalid.
+    // A save validates every object that was assigned to, even if no value differs. An object of
+    // the parent may be invalid.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }
@@ -124,7 +126,7 @@ extension CrewRun {
     for tag in work.inserted {
       let id = try child.object(tag).objectID
       guard let object: ManagedObject = workspace.context.registeredObject(for: id) else {
-        throw CrewMismatch("\(tag) was saved in the child, and is not in the parent")
+        throw CrewMismatch("\(tag) was saved in the child, but is not in the parent")
       }
       workspace.keep(object, as: tag)
       workspace.view.work.inserted.append(tag)

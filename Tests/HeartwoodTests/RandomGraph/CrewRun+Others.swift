@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 
 extension CrewRun {
-  /// Adopts what other processes have saved, or what a store contains when it is opened.
+  /// Adopts what other processes have saved, or the content of a store that was just opened.
   func adopt() throws {
     for object in try CrewAccess.all(containers[0].newContext())
     where tagsByID[object.objectID] == nil {
@@ -10,13 +10,13 @@ extension CrewRun {
     }
     let found = try stored()
     for row in found.rows.values where row.kind.isMember { tokens.insert(row[.token]) }
-    // Earlier transactions may be deleted from the history.
+    // The history of a store that was just opened may lack earlier transactions.
     let isNew = historyToken == nil
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
     var written: [Int: Set<String>] = [:]
     for change in new.flatMap(\.changes) {
-      // An unknown object was created and deleted in between.
+      // An unknown object was created and deleted between two calls.
       guard let tag = tagsByID[change.objectID] else { continue }
       var names: Set<String> = ["inserted or deleted"]
       if case .update(let updated) = change.kind {
@@ -31,18 +31,18 @@ extension CrewRun {
     if !isNew { try expectWritten(written, difference) }
   }
 
-  /// Expects the history to name all changes by others.
+  /// Expects the history to report all changes by others.
   private func expectWritten(_ written: [Int: Set<String>], _ difference: CrewDifference) throws {
     for tag in difference.inserted.union(difference.deleted) where written[tag] == nil {
-      throw CrewMismatch("the history does not name \(tag), which others made or deleted")
+      throw CrewMismatch("the history does not name \(tag), which others created or deleted")
     }
     for (tag, all) in difference.updated {
-      // A reference to a missing row does not cause a write.
+      // Losing the target of a reference does not cause a write.
       let names = all.subtracting(["mentor"])
       let reported = written[tag] ?? []
       guard reported.contains("inserted or deleted") || reported.isSuperset(of: names) else {
         throw CrewMismatch(
-          "the history says of \(tag) \(reported), and others changed \(names)")
+          "the history says of \(tag) \(reported), but others changed \(names)")
       }
     }
   }

@@ -10,7 +10,7 @@ extension CrewRun {
     case .refreshAll:
       guard !isStale else { return }
       workspace.context.refreshAllObjects()
-      // Deleted objects are read, too, so that they keep their values if they return.
+      // Read deleted objects, too, so that they have their values if they are restored.
       for tag in workspace.view.work.deleted {
         guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
         let object = try workspace.object(tag)
@@ -29,7 +29,9 @@ extension CrewRun {
     }
   }
 
-  /// Refreshes an object without its changes, which throws if its relationships were changed.
+  /// Refreshes an object and discards its changes.
+  ///
+  /// This throws if its relationships were changed.
   private func drop(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let before = workspace.view.base[tag], let row = workspace.view.now[tag],
       !workspace.context.tracksUndo
@@ -63,13 +65,13 @@ extension CrewRun {
     try workspace.context.obtainPermanentIDs(for: objects)
     for (tag, object) in zip(new, objects) {
       guard !object.objectID.isTemporary, object.isInserted else {
-        throw CrewMismatch("\(tag) has no lasting ID: \(object.objectID)")
+        throw CrewMismatch("\(tag) has no permanent ID: \(object.objectID)")
       }
     }
     try expectHistory(CrewDifference(), isExact: true, "after obtainPermanentIDs")
   }
 
-  /// Looks up objects by ID, in this context and in others.
+  /// Looks up an object by its ID, in this context and in a new one.
   func lookUp(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     guard let tag = one(workspace.view.live, step.a) else { return }
     let object = try workspace.object(tag)
@@ -92,7 +94,7 @@ extension CrewRun {
       let here: ManagedObject? = try workspace.context.existingObject(with: temporary)
       let elsewhere: ManagedObject? = try fresh.existingObject(with: temporary)
       guard here === object, elsewhere == nil else {
-        throw CrewMismatch("the temporary ID of \(tag) leads elsewhere")
+        throw CrewMismatch("the temporary ID of \(tag) finds a wrong object")
       }
     }
     if let there { guard there.objectID == id else { throw CrewMismatch("another ID") } }
@@ -101,8 +103,8 @@ extension CrewRun {
 
   // MARK: Predicates
 
-  /// Returns an object as a predicate sees it in a context: with its unsaved changes, or as it is
-  /// stored.
+  /// Returns the objects as a predicate sees them in a context: with unsaved changes or, in a stale
+  /// context, as they are stored.
   private func seen(_ workspace: CrewWorkspace) -> CrewGraph {
     guard isStale(workspace) else {
       var graph = workspace.view.now
@@ -114,7 +116,7 @@ extension CrewRun {
 
   func search(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     let isStale = isStale(workspace)
-    // The result of a stale context with changes is a mixture that the reference does not model.
+    // For a stale context with unsaved changes, the reference does not model the result.
     guard !isStale || !workspace.view.hasChanges else { return }
     guard !workspace.isMerging || !isStale else { return try merge(workspace, step) }
     let graph = seen(workspace)
@@ -123,14 +125,14 @@ extension CrewRun {
     record("  \(query.name)")
     let count = try query.count(workspace.context)
     guard count == expected.count else {
-      throw CrewMismatch("\(query.name): counts \(count), and should \(expected.sorted())")
+      throw CrewMismatch("\(query.name): counts \(count) instead of \(expected.sorted())")
     }
     guard !isStale else { return }
-    // It may have discarded members that were read from another generation.
+    // The count may have discarded members that were read from another generation.
     guard step.operation == .fetch else { return try expectSame(workspace, "after a count") }
     let found = Set(try query.fetch(workspace.context).map { workspace.tag($0) })
     guard found == expected else {
-      throw CrewMismatch("\(query.name): \(found.sorted()), and should \(expected.sorted())")
+      throw CrewMismatch("\(query.name): \(found.sorted()) instead of \(expected.sorted())")
     }
     try expectSame(workspace, "after a fetch")
   }

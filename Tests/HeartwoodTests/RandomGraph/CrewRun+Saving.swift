@@ -40,11 +40,11 @@ extension CrewRun {
     _ workspace: CrewWorkspace, _ error: any Error, _ expected: Set<CrewFailure>
   ) throws {
     count("refused")
-    // Of several failures, the reference may have found only the first.
+    // If there are several failures, the reference may have found only the first.
     let failures = (error as? ObjectGraphError).map { [$0] + $0.failures } ?? []
     let kinds = Set(failures.compactMap { CrewFailure(rawValue: $0.kind.description) })
     guard !kinds.isDisjoint(with: expected) || expected.count > 1 && kinds == [.validation] else {
-      throw CrewMismatch("the save throws \(error), and should \(expected)")
+      throw CrewMismatch("the save throws \(error) instead of \(expected)")
     }
     try expectSame(workspace, "after a save that failed")
     try expectSameSets(workspace)
@@ -60,14 +60,14 @@ extension CrewRun {
     let result = try resolved(reference)
     let difference = workspace.view.hasChanges ? store.commit(result) : CrewDifference()
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
-    // In one context, which is compared each time, the store is checked only now and then.
+    // After an exact save, the context itself is compared, so the store is compared only sometimes.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
     try expectHistory(difference, isExact: isExact, "after a save")
     try replaceNew(workspace, reference)
     let gone = workspace.view.work.deleted
     if workspace.pinned != nil {
       workspace.pinned = store
-      // The next read determines the generation.
+      // The next read determines the generation of the pin.
       _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
     }
     // A save without changes has no effect, and keeps the undo log.
@@ -92,7 +92,7 @@ extension CrewRun {
   /// Records the permanent ID of an object.
   func name(_ tag: Int, _ object: ManagedObject) throws {
     let id = object.objectID
-    guard !id.isTemporary else { throw CrewMismatch("\(tag) was saved, and its ID is temporary") }
+    guard !id.isTemporary else { throw CrewMismatch("\(tag) was saved, but its ID is temporary") }
     if let other = tagsByID[id], other != tag {
       throw CrewMismatch("\(tag) has the ID of \(other)")
     }
@@ -100,8 +100,9 @@ extension CrewRun {
     ids[tag] = id
   }
 
-  /// Returns the result of the save; where the guarantees permit several results, that of the
-  /// store.
+  /// Returns the result of the save.
+  ///
+  /// If the guarantees permit several results, returns the one in the store.
   private func resolved(_ reference: CrewSave) throws -> CrewGraph {
     guard reference.isOpen || reference.isOrderOpen else { return reference.result }
     let found = try stored()
@@ -117,8 +118,10 @@ extension CrewRun {
     return result
   }
 
-  /// Returns the content of the store, with references to missing rows in rows that were not
-  /// written: they are valid again if the row returns.
+  /// Returns the content of the store, but keeps references to missing rows in rows that were not
+  /// written.
+  ///
+  /// Such a reference becomes valid again if its row returns.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {
@@ -130,18 +133,18 @@ extension CrewRun {
     return result
   }
 
-  /// New objects that became an existing row are that row's objects, or have left the context.
+  /// Expects new objects that became existing rows to have the IDs and values of these rows.
   private func replaceNew(_ workspace: CrewWorkspace, _ reference: CrewSave) throws {
     for (tag, met) in reference.became {
       let object = try workspace.object(tag)
       guard object.objectID == ids[met] else {
-        throw CrewMismatch("\(tag) has become \(met), and its ID is \(object.objectID)")
+        throw CrewMismatch("\(tag) has become \(met), but its ID is \(object.objectID)")
       }
       guard let row = store.graph[met] else { continue }
       for field in row.kind.fields {
         let value = CrewAccess.value(field, of: object)
         guard value == row[field] else {
-          throw CrewMismatch("\(tag), which is \(met), has \(field) \(value), not \(row[field])")
+          throw CrewMismatch("\(tag), now \(met), has the \(field) \(value), not \(row[field])")
         }
       }
       workspace.drop(tag)
@@ -163,18 +166,19 @@ extension CrewRun {
     try expectPruned(workspace, "after a rollback")
   }
 
-  /// A new object whose insertion was reverted keeps its attributes, and belongs to no context.
+  /// Expects a new object whose insertion was reverted to keep its attributes and to leave its
+  /// context.
   private func expectLeft(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let row = workspace.view.now[tag] else { return }
     let object = try workspace.object(tag)
     for field in row.kind.fields where CrewAccess.value(field, of: object) != row[field] {
-      throw CrewMismatch("\(tag).\(field) is not what it was before it was rolled back")
+      throw CrewMismatch("\(tag).\(field) was changed by a rollback")
     }
     for link in row.kind.links where !CrewAccess.targets(link, of: object).isEmpty {
-      throw CrewMismatch("\(tag) has \(link), though it was rolled back")
+      throw CrewMismatch("\(tag) still has \(link) after a rollback")
     }
     guard object.managedObjectContext == nil, !object.hasChanges else {
-      throw CrewMismatch("\(tag) was rolled back, and belongs to a context")
+      throw CrewMismatch("\(tag) still belongs to a context after a rollback")
     }
   }
 
@@ -200,9 +204,9 @@ extension CrewRun {
       let isHeld = workspace.handles.values.contains {
         ($0 as? CrewMember)?.mentor === object.object
       }
-      // The next save would check whether others have changed it.
+      // The context retains a watched object, to check at the next save whether others changed it.
       if isHeld || workspace.view.watched.contains(tag) { continue }
-      throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
+      throw CrewMismatch("\(moment): \(tag) is not deallocated, but unused")
     }
   }
 
@@ -212,12 +216,12 @@ extension CrewRun {
     try readAll(workspace)
   }
 
-  /// Returns whether others have saved since the context has read everything.
+  /// Returns whether others have saved since the context last read everything.
   func isStale(_ workspace: CrewWorkspace) -> Bool {
     workspace.view.generation != (workspace.pinned ?? store).generation
   }
 
-  /// Fetches everything, and compares it with a context that has seen all changes of others.
+  /// Fetches everything, and expects the context to show all changes of others.
   func readAll(_ workspace: CrewWorkspace) throws {
     let orders = isStale(workspace) ? workspace.view.changedOrders : []
     workspace.view.rebase(workspace.pinned ?? store)
@@ -229,7 +233,7 @@ extension CrewRun {
       found.insert(tag)
       if workspace.handlesObject(tag) {
         guard try workspace.object(tag) === object else {
-          throw CrewMismatch("\(tag) is two objects in one context")
+          throw CrewMismatch("one context has two objects for \(tag)")
         }
       } else {
         workspace.keep(object, as: tag)
@@ -245,7 +249,7 @@ extension CrewRun {
     try expectPruned(workspace, "after everything was read again")
   }
 
-  /// Adopts the order that a context has merged, after checking its members.
+  /// Adopts the order of members that a context has merged, if it has the right members.
   private func adoptOrder(of tag: Int, _ link: CrewLink, _ workspace: CrewWorkspace) throws {
     let found = CrewAccess.targets(link, of: try workspace.object(tag)).map { workspace.tag($0) }
     guard Set(found) == Set(workspace.view.now.targets(tag, link)) else { return }

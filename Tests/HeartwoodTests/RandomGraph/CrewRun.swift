@@ -2,13 +2,12 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Steps in several contexts, and a reference of plain collections that takes the same steps.
+/// Takes steps in several contexts, and the same steps in a reference of plain collections.
 ///
 /// Every context retains all its objects with their values and members, read from one generation.
-/// That makes the guarantees exact: whatever others save, the context does not change until it
-/// reads again, and a save compares three known states. When a context that is behind others saves
-/// or rereads, it is updated completely (`sync`), after a comparison with the guarantees for that
-/// moment.
+/// This makes the expected results exact: whatever others save, the context does not change until
+/// it reads again, and a save compares three known states. When a stale context saves or rereads,
+/// it is compared with the guarantees for that moment, and then updated completely (`sync`).
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []
@@ -23,10 +22,10 @@ final class CrewRun {
   var transactions: [Int: [PersistentHistoryTransaction]] = [:]
   private(set) var trace: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// The number of steps begun.
+  /// The number of steps that were started.
   private(set) var stepNumber = 0
 
-  /// Starts with a new store or, if there is one at `url`, with its content.
+  /// Starts with a new store or, if there is a store at `url`, with its content.
   init(_ setting: CrewSetting, at url: URL? = nil) throws {
     self.setting = setting
     let name = "crew \(UUID().uuidString)"
@@ -72,7 +71,7 @@ final class CrewRun {
     }
   }
 
-  /// Compares everything.
+  /// Compares all contexts and the store with the reference, and verifies the store.
   func finish() throws {
     for workspace in workspaces { try expectSame(workspace, "at the end") }
     try expectStored("at the end")
@@ -109,7 +108,7 @@ final class CrewRun {
     }
   }
 
-  // MARK: Choosing
+  // MARK: Choices
 
   func one(_ tags: [Int], _ choice: Int) -> Int? {
     tags.isEmpty ? nil : tags[choice % tags.count]
@@ -122,7 +121,7 @@ final class CrewRun {
 
   // MARK: The end
 
-  /// Expects unused objects to be deallocated with their context.
+  /// Expects all objects to be deallocated when their contexts are reset.
   private func expectFreed() throws {
     let objects = workspaces.flatMap { workspace in workspace.handles.values.map { WeakObject($0) }
     }

@@ -1,17 +1,17 @@
 import Heartwood
 
-/// A save of the reference: base, mine and theirs, and the rules of the guarantees C-01 to C-16.
+/// A save in the reference, which merges base, mine and theirs by the guarantees C-01 to C-16.
 struct CrewSave {
   let view: CrewView
   let policy: MergePolicy.Each
   let theirs: CrewStore
   /// The resulting content of the store.
   var result: CrewGraph
-  /// The objects whose rows new objects have become, by new object.
+  /// The existing objects that new objects have become, by new object.
   var became: [Int: Int] = [:]
-  /// Whether the guarantees permit several orders: relationships then need only the right members.
+  /// Whether the guarantees permit several orders, so that only the members are compared.
   var isOrderOpen = false
-  /// Whether guarantees contradict each other, so that both outcomes are correct.
+  /// Whether guarantees contradict each other, so that either outcome is correct.
   var isOpen = false
 
   private var mine: CrewGraph { view.now }
@@ -28,7 +28,7 @@ struct CrewSave {
 
   /// Computes the result.
   ///
-  /// - Throws: All errors that the save may throw; it throws at least one of them.
+  /// - Throws: All errors that the save may throw; it must throw at least one of them.
   mutating func run() throws(CrewFailures) {
     try validate()
     try decide()
@@ -42,7 +42,7 @@ struct CrewSave {
     writeOrders()
   }
 
-  /// Throws the errors that prevent the save whatever others have done.
+  /// Throws the errors that prevent the save, whatever others have saved.
   func validate() throws(CrewFailures) {
     var failures = CrewFailures()
     for tag in view.work.inserted + Array(view.edited)
@@ -84,7 +84,7 @@ struct CrewSave {
     standing.formUnion(view.work.inserted)
   }
 
-  /// Returns whether an object that others have changed is deleted.
+  /// Returns whether an object that others have changed is deleted anyway.
   private func carriesOut(_ tag: Int) -> Bool {
     if policy == .custom { return theirs.graph[tag].map { !CrewPolicy.keeps($0.kind) } ?? true }
     return !policy.keepsStore
@@ -111,7 +111,7 @@ struct CrewSave {
     return !row.has(link, like: before)
   }
 
-  /// Returns whether an object has another partner or target here than was read.
+  /// Returns whether the members of a relationship differ from those that were read.
   private func isEdited(_ tag: Int, _ link: CrewLink) -> Bool {
     guard let row = mine[tag] else { return false }
     guard let before = view.base[tag] else { return !row[link].isEmpty }
@@ -124,7 +124,7 @@ struct CrewSave {
 
   private var existing: [Int] { standing.filter { view.base[$0] != nil }.sorted() }
 
-  // MARK: What is written
+  // MARK: Writing
 
   private mutating func rewriteRows() {
     for tag in existing where isRewritten(tag) {
@@ -175,9 +175,9 @@ struct CrewSave {
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
     for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
     guard let target, !deletions.contains(target) else { return }
-    // The object was deleted on both sides.
+    // The target was deleted here and by others.
     if view.work.deleted.contains(target), theirs.graph[target] == nil { return }
-    // The object was new, and was removed again.
+    // The target was new, and was deleted before the save.
     if view.isNew(target), mine[target] == nil, theirs.graph[target] == nil { return }
     if result[target] != nil {
       result.join(tag, link, target)
@@ -191,20 +191,20 @@ struct CrewSave {
       guard let row = mine[tag], let before = view.base[tag] else { continue }
       for link in row.kind.links where link.isPair {
         if contested.contains(tag), isTheirsChanged(tag, link) || isRewritten(tag) {
-          // "All references are mine", and "stored if the edit stands at both ends".
+          // "All references are mine" contradicts "stored if the edit stands at both ends".
           if policy == .overwrite || isRewritten(tag) { isOpen = true }
         }
         guard isEdited(tag, link), stands(tag, isTheirsChanged(tag, link)) else { continue }
         let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
         guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
         else {
-          // Without a partner here, one that others have set leaves, too.
+          // If the partner was removed here, a partner that others have set is removed, too.
           let isSeparated = row[link].isEmpty || isGone
           let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }
           continue
         }
-        // An object that was its own partner leaves itself.
+        // An object that was its own partner is separated from itself.
         if before[link].contains(tag) { result.separate(tag, link, tag) }
         guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
           result[new] != nil, result[tag] != nil
@@ -305,7 +305,7 @@ struct CrewSave {
     }
   }
 
-  /// Returns the existing row of a new object's unique values.
+  /// Returns the existing row that has the unique values of a new object.
   private func existingRow(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
     var found: Set<Int> = []
     for constraint in row.kind.constraints {
@@ -333,7 +333,7 @@ struct CrewSave {
     }
   }
 
-  /// Returns the row that an object is or has become.
+  /// Returns the row of an object, which may be an existing row that the object became.
   private func rowTag(_ tag: Int) -> Int { became[tag] ?? tag }
 
   /// Returns whether a reference of a new object is stored.

@@ -1,13 +1,13 @@
 import Heartwood
 
-/// The parameters of a run, besides its steps.
+/// The parameters of a run, apart from its steps.
 struct CrewSetting: CustomStringConvertible {
   var placeCount = 1
   /// The merge policies, by context.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
-  /// Whether the history is deleted; another process that has not read it yet would miss it.
+  /// Whether steps delete the history, which another process may not have read yet.
   var deletesHistory = true
 
   func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }
@@ -17,7 +17,7 @@ struct CrewSetting: CustomStringConvertible {
     "\(placeCount) contexts with \(policies), undo \(tracksUndo), \(containerCount) containers"
   }
 
-  /// Returns a setting that depends on a seed.
+  /// Returns the named setting, with details that depend on a seed.
   static func named(_ name: String, seed: UInt64) -> CrewSetting {
     var setting = CrewSetting()
     switch name {

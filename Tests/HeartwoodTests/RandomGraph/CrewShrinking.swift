@@ -1,4 +1,4 @@
-/// Runs sequences of steps, and finds a short one that fails.
+/// Runs sequences of steps, and reduces a sequence that fails.
 enum CrewShrinking {
   struct Failure: Error, CustomStringConvertible {
     let seed: UInt64
@@ -34,7 +34,7 @@ enum CrewShrinking {
   /// Takes random steps.
   ///
   /// - Returns: The number of times that each operation was performed.
-  /// - Throws: A ``Failure`` with the fewest steps found to fail.
+  /// - Throws: A ``Failure`` with the shortest failing sequence of steps that was found.
   static func run(
     seed: UInt64, _ setting: CrewSetting, steps count: Int
   ) async throws -> [String: Int] {
@@ -52,8 +52,9 @@ enum CrewShrinking {
     }
   }
 
-  /// Removes steps while the rest still fails: chunks, then single ones; for one second for each 50
-  /// steps, and at least 15.
+  /// Removes steps as long as the rest still fails: first in chunks, then one by one.
+  ///
+  /// Stops after one second for every 50 steps, but not before 15 seconds.
   static func shrink<Step>(
     _ steps: [Step], fails: ([Step]) async -> Bool
   ) async -> [Step] {

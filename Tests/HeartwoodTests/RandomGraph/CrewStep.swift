@@ -20,7 +20,7 @@ enum CrewOperation: Int, CaseIterable {
   ]
 }
 
-/// A step: an operation and its operands, which are small numbers taken modulo what exists.
+/// A step: an operation, and operands that select one of the existing choices, modulo their number.
 struct CrewStep: CustomStringConvertible {
   var operation: CrewOperation
   var workspace: Int
@@ -30,7 +30,7 @@ struct CrewStep: CustomStringConvertible {
 
   var description: String { "\(operation)(\(workspace), \(a), \(b), \(c))" }
 
-  /// Returns a number of random steps.
+  /// Returns `count` random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
     var random = SeededGenerator(seed: seed)
     let weights = CrewOperation.weights

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The value of an attribute; values are equal if they are stored as the same bits.
+/// The value of an attribute; values are equal if their stored bits are equal.
 enum CrewValue: Hashable, CustomStringConvertible {
   case none
   case integer(Int)
@@ -37,7 +37,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
     }
   }
 
-  // MARK: What operations set
+  // MARK: Values to set
 
   static let invalidTitle = "invalid"
   static let titles = ["", "Plain", "\u{C4}rger", "A\u{308}rger", "plain", invalidTitle, "ß B"]
@@ -66,8 +66,9 @@ struct CrewPlan: Codable, Hashable, AttributeValue {
 
   init() {}
 
-  /// Creates the value with a number; equal ones with another capacity store their elements in
-  /// another order.
+  /// Creates a value with `count` elements.
+  ///
+  /// Equal values with different capacities store their elements in different orders.
   init(count: Int, capacity: Int) {
     names.reserveCapacity(capacity)
     days.reserveCapacity(capacity)
@@ -106,7 +107,7 @@ enum CrewField: Int, CaseIterable {
     [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial],
   ]
 
-  /// The name in the model.
+  /// The name of the attribute in the model.
   var name: String {
     switch self {
     case .teamName, .tagName: "name"
@@ -116,8 +117,9 @@ enum CrewField: Int, CaseIterable {
   }
 
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
-  /// Whether the attribute is derived from other objects, whose changes do not count as changes of
-  /// this one.
+  /// Whether the attribute is derived from other objects.
+  ///
+  /// Changes of those objects do not count as changes of this one.
   var isCount: Bool { self == .jobCount || self == .size }
 
   /// The value in a new object.
@@ -131,7 +133,7 @@ enum CrewField: Int, CaseIterable {
     }
   }
 
-  /// One of the values that operations set.
+  /// Returns one of the values that operations set.
   func value(_ choice: Int) -> CrewValue {
     func one<V>(_ values: [V]) -> V { values[choice % values.count] }
     switch self {
@@ -163,7 +165,7 @@ enum CrewLink: Int, CaseIterable {
     [.members, .reserved], [.owner, .reserve, .labels], [.tagMembers, .tagJobs], [.holder],
   ]
 
-  /// The name in the model.
+  /// The name of the relationship in the model.
   var name: String {
     switch self {
     case .tagMembers: "members"

@@ -1,4 +1,4 @@
-/// The content of a context in the reference: what it has read, and what was changed.
+/// The content of a context in the reference: the rows that were read, and the unsaved changes.
 struct CrewView {
   /// The state that undo restores.
   struct Work {
@@ -6,13 +6,13 @@ struct CrewView {
     /// New objects in the order in which they were inserted.
     var inserted: [Int] = []
     var deleted: Set<Int> = []
-    /// The properties that were set on new objects, links counted from 100.
+    /// The properties that were set on new objects; relationships are numbered from 100.
     var wasSet: [Int: Set<Int>] = [:]
   }
 
   /// The rows that were read.
   var base = CrewGraph()
-  /// The versions of those rows.
+  /// The versions of the rows that were read.
   var versions: [Int: Int] = [:]
   var work = Work()
   /// The generation from which everything was read.
@@ -29,14 +29,14 @@ struct CrewView {
     set { work.now = newValue }
   }
 
-  /// The objects that can be used.
+  /// The objects that exist and are not deleted.
   var live: [Int] { work.now.rows.keys.filter { !work.deleted.contains($0) }.sorted() }
 
   func isLive(_ tag: Int) -> Bool { work.now[tag] != nil && !work.deleted.contains(tag) }
 
   func isNew(_ tag: Int) -> Bool { base[tag] == nil }
 
-  /// The view with references to deleted new objects cleared, as by a save.
+  /// The view without references to deleted new objects, which a save clears.
   var withoutLostMentors: CrewView {
     var view = self
     for (tag, row) in now.rows where row[.mentor] != base[tag]?[.mentor] {
@@ -45,7 +45,7 @@ struct CrewView {
     return view
   }
 
-  /// Returns whether an object that was read and not deleted has edits.
+  /// Returns whether an object was read, is not deleted, and has changed values.
   func isEdited(_ tag: Int) -> Bool {
     guard let before = base[tag], let row = work.now[tag], !work.deleted.contains(tag) else {
       return false
@@ -101,10 +101,10 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Returns whether the guarantees determine the result of rereading everything beneath unsaved
-  /// changes.
+  /// Returns whether unsaved changes can be reapplied to a store with only one possible result.
   ///
-  /// They do while all changed or referenced objects still exist.
+  /// This requires that nothing is deleted or can be undone or redone, and that all changed and
+  /// referenced objects still exist.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.deleted.isEmpty, !canUndo, future.isEmpty else { return false }
     let inserted = Set(work.inserted)
@@ -115,7 +115,7 @@ struct CrewView {
     }
   }
 
-  /// The changed ordered relationships, whose order is merged.
+  /// The ordered relationships that were changed, whose order a merge determines.
   var changedOrders: [(tag: Int, link: CrewLink)] {
     edited.union(work.inserted).flatMap { tag in
       (now[tag]?.kind.links ?? []).filter {
@@ -140,7 +140,7 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // Separates objects before relating others, because relating separates, too.
+      // Separate objects before relating others, because relating objects also separates some.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }
@@ -181,7 +181,7 @@ struct CrewStore {
   var versions: [Int: Int] = [:]
   var generation = 0
 
-  /// Makes the result of a save or a batch request the next generation.
+  /// Adds the result of a save or a batch request as the next generation.
   ///
   /// - Returns: The inserted, updated and deleted objects.
   mutating func commit(_ new: CrewGraph) -> CrewDifference {
@@ -213,9 +213,9 @@ struct CrewStore {
 }
 
 extension CrewStore {
-  /// Makes the result of others the next generation.
+  /// Adopts the content that others have saved as the next generation.
   ///
-  /// - Parameter written: The rows that they wrote, including unchanged ones.
+  /// - Parameter written: The rows that others wrote, including unchanged ones.
   mutating func adopt(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
     let difference = commit(new)
     if difference.isEmpty, !written.isEmpty { generation += 1 }
@@ -227,16 +227,16 @@ extension CrewStore {
 /// The difference between two consecutive generations of the reference.
 struct CrewDifference {
   var inserted: Set<Int> = []
-  /// The updated objects with the names of the properties that differ, except derived ones.
+  /// The updated objects, with the names of the changed properties except derived ones.
   var updated: [Int: Set<String>] = [:]
   var deleted: Set<Int> = []
-  /// The objects of which only derived attributes changed.
+  /// The objects in which only derived attributes changed.
   var computed: Set<Int> = []
 
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && computed.isEmpty }
 }
 
-/// The reasons for which a save of the reference throws.
+/// The reason why a save of the reference throws.
 enum CrewFailure: String, Error {
   case mergeConflict, constraintConflict, deniedDelete, validation
 }

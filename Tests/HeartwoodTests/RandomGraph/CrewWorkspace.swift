@@ -7,7 +7,7 @@ final class CrewWorkspace {
   let policy: MergePolicy.Each
   let container: Int
   var view = CrewView()
-  /// The generation that the context reads, if it is not the newest one.
+  /// The generation to which the context is pinned, if it is pinned.
   var pinned: CrewStore?
   /// The IDs of new objects before they were saved.
   var temporaryIDs: [Int: ManagedObjectID] = [:]
@@ -40,7 +40,7 @@ final class CrewWorkspace {
     numbers = [:]
   }
 
-  /// Returns the number of an object; -1 if the context should not show it.
+  /// Returns the number of an object, or -1 if the context should not show it.
   func tag(_ object: ManagedObject) -> Int { numbers[ObjectIdentifier(object)] ?? -1 }
 
   func object(_ tag: Int) throws -> ManagedObject {
@@ -52,7 +52,9 @@ final class CrewWorkspace {
 
   func tags(_ objects: Set<ManagedObject>) -> Set<Int> { Set(objects.map { tag($0) }) }
 
-  /// Releases the objects that the reference does not have, unless they can return.
+  /// Releases the objects that the reference does not have, unless undo or redo can restore them.
+  ///
+  /// Returns the released objects.
   func prune() -> [(tag: Int, object: WeakObject)] {
     guard !view.canUndo, view.future.isEmpty else { return [] }
     let left = handles.keys.filter { view.now[$0] == nil }

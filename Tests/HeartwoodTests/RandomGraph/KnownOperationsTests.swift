@@ -2,12 +2,12 @@ import Foundation
 import Heartwood
 import Testing
 
-/// The public operations, each with the use that random runs make of it.
+/// The public operations, and how random runs use each of them.
 enum KnownOperations {
   enum Use: Equatable {
-    /// The run calls it.
+    /// The runs call the operation.
     case steps
-    /// The run omits it, for a reason.
+    /// The runs omit the operation, for this reason.
     case left(String)
   }
 
@@ -71,7 +71,8 @@ enum KnownOperations {
 
   static let all = context.merging(object) { $1 }.merging(container) { $1 }.merging(batch) { $1 }
 
-  /// The directories that declare operations, and their files that declare none of objects.
+  /// The directories that declare operations; `others` are their files without operations on
+  /// objects.
   static let directories = [
     "Objects", "Contexts", "ChangeNotification", "Merging", "Undo", "Fetching", "Saving", "Batches",
   ]
@@ -111,7 +112,7 @@ struct KnownOperationsTests {
     return url
   }
 
-  /// The names of public functions and properties, and the files that declare them.
+  /// Returns the names of public functions and properties, with the files that declare them.
   private static func declared() throws -> [String: String] {
     var result: [String: String] = [:]
     for directory in KnownOperations.directories {

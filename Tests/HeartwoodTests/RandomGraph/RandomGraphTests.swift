@@ -9,7 +9,7 @@ struct RandomGraphTests {
     ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
   private static let stepCount = isLong ? 2500 : 1000
 
-  /// Returns the seeds to run: those of `HEARTWOOD_SEEDS`, such as `31,27`, or the first ones.
+  /// Returns the seeds to run: those in `HEARTWOOD_SEEDS`, such as `31,27`, or the first ones.
   private static func seeds(_ count: UInt64) -> [UInt64] {
     let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
     return chosen?.split(separator: ",").compactMap { UInt64($0) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two contexts that change the same object")
 struct ConflictTests {
-  /// Returns the stored result of one context's change after another context had saved its own.
+  /// Returns the stored values after one context has saved its change on top of another's change.
   private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?)
   {
     let fixture = try GraphFixture()
@@ -54,7 +54,8 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Returns whether the row exists after one context changed it and another had deleted it.
+  /// Returns whether a row exists after a context has saved a change to it, although another
+  /// context had deleted it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -77,7 +78,8 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Returns whether the row is missing after one context deleted it and another had changed it.
+  /// Returns whether a row is missing after a context has deleted it, although another context had
+  /// changed it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -114,13 +116,13 @@ struct ConflictTests {
     context.detectConflicts(for: mine)
     if isSet { mine.age = 1 }
     #expect(throws: ObjectGraphError.self) { try context.save() }
-    // A property that was never read here cannot have changed since.
+    // This context has never read the property, so it has no value that could have changed.
     let other = fixture.context()
     other.detectConflicts(for: other.object(with: id) as Person)
     try other.save()
   }
 
-  /// Returns the result of a new object with the unique name of a stored one.
+  /// Returns the result of saving a new object with the unique name of a stored object.
   private func clash(_ policy: MergePolicy) throws -> (age: Int, isRow: Bool, cars: Int) {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
@@ -148,7 +150,9 @@ struct ConflictTests {
     #expect(try clash(.rollback) == (1, true, 2))
   }
 
-  /// Returns which of two new objects with the same unique name remains.
+  /// Saves two new objects with the same unique name.
+  ///
+  /// Returns the age of the one that remains.
   private func twins(_ policy: MergePolicy) throws -> Int {
     let fixture = try GraphFixture()
     let context = fixture.context()

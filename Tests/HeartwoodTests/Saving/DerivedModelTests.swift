@@ -35,7 +35,7 @@ private final class Loose: ManagedObject {
   }
 }
 
-/// The model of a program without derived attributes, and with them later.
+/// The models of a program, before and after it declares derived attributes.
 private enum Stage {
   enum Before {
     final class Town: ManagedObject {
@@ -79,7 +79,7 @@ private enum Stage {
     }
   }
 
-  /// The same attribute with another derivation.
+  /// The class with another derivation of `searchName`.
   final class Shouting: ManagedObject {
     @Attribute var name: String = ""
     @Attribute var searchName: String = ""
@@ -89,7 +89,7 @@ private enum Stage {
   }
 }
 
-/// A class that declares a derived attribute which its subclass declares, too.
+/// A class with derived attributes, whose subclass declares another one.
 private class Vehicle: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var searchName: String = ""
@@ -167,7 +167,7 @@ struct DerivedModelTests {
     #expect(seen.garageCode == 4 && seen.garageName == "Zoé" && seen.garage?.vehicleCount == 1)
   }
 
-  /// Opens a store, and works on it in a context.
+  /// Opens a store, runs `body` in a context, saves, and verifies the store.
   private func open(
     _ url: URL, _ version: Int, _ types: ManagedObject.Type...,
     body: (ManagedObjectContext) throws -> Void
@@ -193,7 +193,7 @@ struct DerivedModelTests {
       }
       Stage.Before.Town(context: context).name = "O2"
     }
-    // Two towns would have the same name.
+    // The migration fails because two towns would have the same unique name.
     let error = try #require(throws: ObjectGraphError.self) {
       try open(url, 2, Stage.After.self) { _ in }
     }
@@ -217,7 +217,7 @@ struct DerivedModelTests {
       let towns = try context.fetch(FetchRequest<Stage.Shouting>())
       #expect(towns.map(\.searchName) == ["Ö0", "Ö1", "Ö2", "Q"])
     }
-    // Derived attributes are not computed again: nothing is written.
+    // Opening the store again derives nothing and writes nothing.
     let container = try PersistentContainer(
       url: url, schema: Schema(version: 3, types: [Stage.Shouting.self]))
     #expect(container.store.statistics.activity.commitCount == 0)

@@ -56,7 +56,7 @@ final class House: ManagedObject {
   }
 }
 
-/// A stop refers to a town that lists it in order, and to one that does not list it.
+/// A stop with two towns: `town` lists it in order, and `next` does not list it.
 final class Stop: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne var town: Town?

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Derived attributes")
 struct DerivedTests {
-  /// Returns a saved town with houses of these numbers of rooms.
+  /// Saves a town whose houses have these numbers of rooms, and returns it.
   private func town(
     _ name: String, rooms: [Int] = [], _ context: ManagedObjectContext
   ) throws -> Town {
@@ -91,7 +91,7 @@ struct DerivedTests {
     try other.save()
     let seen: Stop = fixture.context().object(with: stop.objectID)
     #expect(seen.townName == "Rome!" && seen.nextName == "Oslo!")
-    // Referrers without an inverse are not notified, so they keep their reference.
+    // Deleting a town does not notify stops that refer to it without an inverse.
     for town in try other.fetch(FetchRequest<Town>()) { other.delete(town) }
     try other.save()
     let left: Stop = fixture.context().object(with: stop.objectID)
@@ -197,7 +197,7 @@ struct DerivedTests {
     context.mergePolicy = .overwrite
     let (rome, oslo) = (try town("Rome", context), try town("Oslo", context))
     let stops = (0..<3).map { _ in Stop(context: context) }
-    // The two stops differ only in their towns, which are not known before.
+    // The first two stops differ only in `townName`, which the save has to compute first.
     stops[0].town = rome
     stops[1].town = oslo
     try context.save()
@@ -211,7 +211,7 @@ struct DerivedTests {
     #expect(error.kind == .constraintConflict && error.message.contains("townName, number"))
     stops[2].number = 1
     try context.save()
-    // One town takes the name that another releases, with their stops.
+    // The towns exchange their names, and with them the derived names of their stops.
     (rome.name, oslo.name) = ("Oslo", "Rome")
     try context.save()
     #expect(stops.map(\.townName) == ["Rome", "Oslo", "Oslo"])
@@ -248,7 +248,7 @@ struct DerivedTests {
     house.townName = "set by hand"
     try context.save()
     #expect(house.townName == "nowhere" && house.townAlias == nil)
-    // An intermediate sum may overflow.
+    // An intermediate sum may overflow, but not the final one.
     for rooms in [Int.max, 1, -1] {
       let house = House(context: context)
       house.rooms = rooms
@@ -273,7 +273,7 @@ struct DerivedTests {
     let stop = Stop(context: context)
     stop.next = rome
     try context.save()
-    /// Returns the stored town with this number of houses.
+    /// Returns the stored town with this ID.
     func stored(_ id: ManagedObjectID) throws -> Town {
       try #require(try fixture.context().existingObject(with: id))
     }

@@ -15,7 +15,7 @@ struct RelationshipConflictTests {
       #expect(ada.clubs.isEmpty)
       return (context, ada)
     }
-    /// Returns the names of Ada's clubs, and of the clubs that list her.
+    /// Returns the names of Ada's clubs, and the names of the clubs that have members.
     func sides() throws -> [[String]] {
       let fresh = fixture.context()
       let ada = try fresh.existingObject(Person.self, with: id)
@@ -26,7 +26,7 @@ struct RelationshipConflictTests {
     let club = Club(context: first)
     club.name = "chess"
     try first.save()
-    // The club's edit loses, but the club still becomes one of hers.
+    // The edit of the club is discarded, but Ada still becomes a member.
     club.members = [mine]
     let elsewhere = fixture.context()
     elsewhere.object(Club.self, with: club.objectID).name = "go"
@@ -46,7 +46,7 @@ struct RelationshipConflictTests {
     try second.save()
     #expect(try sides() == [[], []])
 
-    // The context that deletes her does not know that she has joined.
+    // The context that deletes Ada does not know that she has joined another club.
     let (third, ada) = context(.mergeByPropertyObjectTrump)
     third.delete(ada)
     let (fourth, again) = context(.error)
@@ -56,7 +56,7 @@ struct RelationshipConflictTests {
     #expect(try sides() == [[], []])
   }
 
-  /// Stores a car.
+  /// Saves a new car of an owner.
   private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
     try fixture.change(owner) { person in
       guard let context = person.managedObjectContext else { return }
@@ -119,7 +119,10 @@ struct RelationshipConflictTests {
     #expect(new.cars.isEmpty)
   }
 
-  /// Returns three people of whom the first has a car, in a context that shows all their cars.
+  /// Creates three people, and a car of the first one.
+  ///
+  /// Returns their IDs, and a function that returns how many cars each of them has in another
+  /// context.
   private func owners(
     _ fixture: GraphFixture
   ) throws -> (ids: [ManagedObjectID], shown: () throws -> [Int]) {
@@ -169,8 +172,8 @@ struct RelationshipConflictTests {
     #expect(bob.age == 5 && bob.cars.count == 1)
   }
 
-  /// Others have added a part to an object that is deleted here, while the part was moved to
-  /// another object here.
+  /// Another context adds a job to an object that is deleted here, while this context moves the job
+  /// to another object.
   @Test(
     .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
   )

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A damaged model in a store")
 struct DamagedModelTests {
-  /// Creates a store, changes a value of its model, and opens it again, possibly with another
+  /// Creates a store, damages a value of its model, and opens it again, possibly with another
   /// model.
   private func open(
     _ key: String, _ schema: Schema = people, _ change: (inout [UInt8]) -> Void
@@ -98,7 +98,7 @@ struct DamagedModelTests {
   }
 }
 
-/// A model that changes the relationships of the damaged one.
+/// A later model, which changes the relationships of the damaged one.
 private enum Later {
   final class Person: ManagedObject {
     @Attribute var name: String = ""

@@ -21,7 +21,8 @@ private enum V1 {
   static let schema = Schema(Cat.self, Dog.self, Owner.self)
 }
 
-/// Both are animals now, which have the name and the owner.
+/// A version in which cats and dogs share the superclass `Animal`, which declares the name and the
+/// owner.
 private enum V2 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -38,7 +39,7 @@ private enum V2 {
     @ToOne var favourite: Animal?
     @OrderedToMany(inverse: \Animal2.fans) var liked: [Animal2]
   }
-  /// Another hierarchy, part of which is removed later.
+  /// The root of another hierarchy, part of which is removed later.
   class Animal2: ManagedObject {
     @Attribute var name: String = ""
     @ToMany var fans: Set<Owner>
@@ -96,7 +97,7 @@ struct EntityEvolutionTests {
     return store
   }
 
-  /// Gives Ada a dog, and makes her like all animals.
+  /// Gives Ada a dog, which becomes her favourite, and three other animals that she likes.
   private func addSecond(_ context: ManagedObjectContext) throws {
     let ada = try #require(try context.all(V2.Owner.self).first)
     let dog = try #require(try context.all(V2.Dog.self).first)
@@ -146,13 +147,13 @@ struct EntityEvolutionTests {
       try context.expect("liked.@count == 2", \V3.Owner.name, ["Ada"])
       #expect(ada.liked.map(\.name) == ["Animal2", "Animal2"])
       #expect(ada.liked.allSatisfy { $0.fans == [ada] })
-      // No dog has the name any more.
+      // The dog was removed, so its unique name is available again.
       V3.Cat(context: context).name = "Rex"
       try context.save()
       for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }
     }
     #expect(before.subtracting(try store.keyspaces("objects.")).count == 2)
-    // The removed objects do not return with their names.
+    // Declaring the removed classes again does not restore their objects.
     try store.open(Schema(version: 4, V2.Cat.self, V2.Dog.self, V2.Owner.self)) { context in
       let count = try context.count(for: FetchRequest<V2.Dog>())
       #expect(count == 0)
@@ -168,7 +169,7 @@ struct EntityEvolutionTests {
   func `entities can lose their superentity and keep their objects`() throws {
     let store = try filled()
     try store.open(V2.schema) { try addSecond($0) }
-    // Ada likes all animals, but dogs would no longer be animals.
+    // Ada's favourite is a dog, but dogs would no longer be animals.
     let refusal = try store.refusal(Schema(version: 3, Apart.Cat.self, Apart.Dog.self))
     #expect("\(refusal)".contains("Owner.favourite can lead to a Dog in the store"))
     try store.open(Schema(version: 3, Parted.Cat.self, Parted.Dog.self)) { context in
@@ -193,7 +194,7 @@ struct EntityEvolutionTests {
   }
 }
 
-/// Dogs are no longer animals, but owners still have some.
+/// A version in which dogs are no longer animals, although owners may still refer to them.
 private enum Apart {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -212,7 +213,7 @@ private enum Apart {
   }
 }
 
-/// Owners no longer have dogs either.
+/// A version in which dogs are no longer animals, and owners refer to no animals.
 private enum Parted {
   class Animal: ManagedObject {
     @Attribute var name: String = ""

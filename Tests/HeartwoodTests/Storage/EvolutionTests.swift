@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A class of books in several versions of a program.
+/// The first of several versions of a class of books.
 private enum V1 {
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
@@ -22,7 +22,7 @@ private enum V1 {
   }
   static let schema = Schema(Book.self)
 
-  /// Stores numbered books; a third of them has no title, and all but one have no rank.
+  /// Stores numbered books, of which a third have no title and only one has a rank.
   static func fill(_ store: EvolvingStore, count: Int = 12) throws {
     try store.open(schema) { context in
       for number in 0..<count {
@@ -39,7 +39,7 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// An optional attribute is required, numbers are wider, one attribute is new and one is removed.
+  /// The title is required now, numbers are wider, attributes were added, and one was removed.
   final class Book: ManagedObject {
     @Attribute var title: String = "untitled"
     @Attribute var pages: Int = 0
@@ -62,7 +62,7 @@ private enum V2 {
 }
 
 private enum V3 {
-  /// The same with other declared values, and an optional title again.
+  /// Declared values differ from those in version 2, and the title is optional again.
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
     @Attribute var pages: Int = 0
@@ -100,7 +100,7 @@ struct EvolutionTests {
       #expect(books.map(\.search) == books.map { $0.title.uppercased() })
     }
     try store.open(V2.schema) { context in
-      // By index and without one, by key path and by a string where it is stored.
+      // The conditions use attributes with an index and without one.
       let untitled = [0, 300, 600, 900]
       try context.expect("title == 'untitled'", \V2.Book.pages, untitled)
       try context.expect("title BEGINSWITH 'unt'", \V2.Book.pages, untitled)
@@ -132,7 +132,7 @@ struct EvolutionTests {
       try context.expect("stars == 3", \V3.Book.pages, (0..<12).map { $0 * 100 } + [5000])
       try context.expect("stars == 5", \V3.Book.pages, [])
       try context.expect("title == 'untitled'", \V3.Book.pages, [0, 300, 600, 900])
-      // The removed attribute does not return under the same name.
+      // An attribute that is added again does not show the values from before its removal.
       let notes = try context.all(V3.Book.self).map(\.note)
       #expect(Set(notes) == ["new"])
       let new = V3.Book(context: context)
@@ -143,7 +143,7 @@ struct EvolutionTests {
       try context.expect("search == nil", \V3.Book.pages, [6000])
       try context.expect("stars == 5", \V3.Book.pages, [6000])
     }
-    // Required again, with another declared value, which applies only to rows written in between.
+    // The title is required again. Its declared value applies to the row written without a title.
     try store.open(Schema(version: 4, V2.Book.self)) { context in
       try context.expect("title == 'untitled'", \V2.Book.pages, [0, 300, 600, 900, 6000])
     }
@@ -165,7 +165,7 @@ struct EvolutionTests {
       }
     }
     let before = try versions(V1.schema)
-    // Nothing here is derived anew.
+    // This version has no derived attributes, so the migration need not write rows.
     let after = try versions(Schema(version: 2, Plain.Book.self))
     #expect(before == after)
     try store.open(Schema(version: 2, Plain.Book.self)) { context in
@@ -275,7 +275,7 @@ private enum Wide {
   }
 }
 
-/// A string attribute that may be missing.
+/// Versions of a class with one string attribute, which is optional or required.
 private enum Alone {
   final class Optional: ManagedObject {
     @Attribute var text: String? = nil
@@ -314,7 +314,7 @@ private enum Names {
     @Attribute var a: Int = 0
     @Attribute var b: Int = 0
   }
-  /// `a` is another attribute now.
+  /// The former `a` is `x` now, and `a` is a new attribute.
   final class B: ManagedObject {
     @Attribute var a: Int = 70
     @Attribute(renamedFrom: "a") var x: Int = 0
@@ -327,7 +327,7 @@ private enum Names {
     @Attribute("b") var z: Int = 0
     override class var entity: Entity { Entity("C", renamedFrom: "B", "A") { Index(\C.y) } }
   }
-  /// Another class under the previous name.
+  /// A new class with the former name of another one.
   final class Other: ManagedObject {
     @Attribute var a: Int = 90
     override class var entity: Entity { Entity("A") }

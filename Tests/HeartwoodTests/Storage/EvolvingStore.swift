@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store on a simulated disk that is opened with one model after the other.
+/// A store on a simulated disk, which is opened with one model after another.
 final class EvolvingStore {
   private(set) var disk: SimulatedDisk
   private var options = StoreOptions()
@@ -12,11 +12,11 @@ final class EvolvingStore {
     options.access = .buffered
     options.maintenance = .inline
     options.segmentByteCount = 1 << 16
-    // Small enough that larger migrations spill.
+    // The limit is so small that larger migrations spill.
     options.transactionMemoryByteCount = 1 << 16
   }
 
-  /// Opens the store, works in a context, saves and verifies.
+  /// Opens the store, runs `body` in a context, saves, and verifies the store.
   @discardableResult
   func open<Result>(
     _ schema: Schema, _ stages: [MigrationStage] = [],
@@ -41,7 +41,7 @@ final class EvolvingStore {
     all.stages = stages
     all.progress = progress
     let store = try Store(at: "/store", options: options, fileSystem: disk)
-    // A store that fails must be closed, too.
+    // Close the store even if the container cannot be opened.
     defer { try? store.close() }
     let container = try PersistentContainer(store: store, schema: schema, options: all)
     let result = try body(container)
@@ -57,7 +57,7 @@ final class EvolvingStore {
     try #require(throws: ObjectGraphError.self) { try open(schema, stages) { _ in } }
   }
 
-  /// Returns the names of the keyspaces with one of some prefixes.
+  /// Returns the names of the keyspaces that have one of these prefixes.
   func keyspaces(_ words: String...) throws -> [String] {
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     defer { try? store.close() }
@@ -67,10 +67,10 @@ final class EvolvingStore {
 }
 
 extension ManagedObjectContext {
-  /// All objects of a class.
+  /// Returns all objects of a class.
   func all<M: ManagedObject>(_ type: M.Type = M.self) throws -> [M] { try fetch(FetchRequest<M>()) }
 
-  /// Fetches the objects that match a format, and compares one of their attributes.
+  /// Fetches the objects that match a format, and compares the values of one attribute.
   func expect<M: ManagedObject, V: Comparable & Sendable>(
     _ format: String, _ attribute: KeyPath<M, V>, _ expected: [V],
     _ location: SourceLocation = #_sourceLocation

@@ -5,9 +5,9 @@ protocol Thing: ManagedObject {
   var number: Int { get set }
   static var columns: [ThingColumn<Self>] { get }
   static var link: ThingLink { get }
-  /// The objects to which it is linked.
+  /// The objects to which this object is linked.
   var targets: [Self] { get set }
-  /// The objects that are linked to it; `nil` if there is no inverse.
+  /// The objects that are linked to this object, or `nil` if the link has no inverse.
   var sources: [Self]? { get }
 }
 
@@ -18,7 +18,7 @@ enum ThingValue: Hashable {
   case text(String)
 }
 
-/// An attribute of things.
+/// An attribute of a ``Thing`` class.
 struct ThingColumn<M> {
   let name: String
   let isOptional: Bool
@@ -73,10 +73,10 @@ struct ThingColumn<M> {
   }
 }
 
-/// The kinds of links.
+/// The kind of the relationship `link` in a version.
 enum ThingLink { case nothing, one, many, list }
 
-/// The versions, any of which can follow any other.
+/// The versions of the class, which a test opens in random order.
 enum Things {
   final class Zero: ManagedObject, Thing {
     @Attribute var number: Int = 0

@@ -20,7 +20,7 @@ private enum Now {
   static let schema = Schema(version: 2, Item.self)
 }
 
-/// Models with an incompatible change each.
+/// A model in which each property has an incompatible change.
 private enum Wrong {
   final class Item: ManagedObject {
     @Attribute var count: Int16 = 1
@@ -103,7 +103,7 @@ struct IncompatibilityTests {
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
       elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
-    // Nothing was changed.
+    // The rejected migrations have changed nothing.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
 

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Attributes with an index, and the same values without one.
+/// A class with indexed attributes, and with copies of them that have no index.
 private class Page: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var title: String = ""
@@ -123,7 +123,7 @@ struct LongIndexTests {
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
     #expect(indexed > 20)
-    // No entries of deleted objects remain.
+    // Deleting all objects must leave no entries in the indexes.
     for page in all { context.delete(page) }
     try context.save()
     let least: [(String, any Sendable)] = [("title", ""), ("body", ""), ("data", Data())]
@@ -269,7 +269,7 @@ struct LongIndexTests {
     _ = try seconds(1000)
     let few = try seconds(8000)
     let many = try seconds(128_000)
-    // Quadratic time would be a factor of 256.
+    // With quadratic time, the ratio would be 256.
     #expect(many < few * 100, "\(few), \(many)")
   }
 
@@ -284,7 +284,7 @@ struct LongIndexTests {
       return feed
     }
     try context.save()
-    // One object takes a value that another releases.
+    // Two objects exchange their unique values.
     (feeds[0].url, feeds[1].url) = (feeds[1].url, feeds[0].url)
     feeds[2].url = "short"
     context.delete(feeds[3])

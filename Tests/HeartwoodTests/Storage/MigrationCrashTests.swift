@@ -2,11 +2,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The store that remains after a power cut during a migration.
+/// Checks the store that remains after a power cut during a migration.
 @Suite("An interrupted migration")
 struct MigrationCrashTests {
-  /// Cuts the power at each call of the migration in turn; afterwards, the store has the old or the
-  /// new model, and opens.
+  /// Cuts the power at every `step`-th call of the migration.
+  ///
+  /// Each time, the store must open with the old or the new model.
   private func cutEverywhere(count: Int, step: Int, seed: UInt64) throws {
     let store = EvolvingStore(SimulatedDisk(seed: seed))
     let rows = try Contacts.fill(store, count: count)
@@ -92,7 +93,9 @@ struct MigrationCrashTests {
     #expect(old > 0 && new > 0)
   }
 
-  /// Returns whether a store opens with the old model; all values are the old ones then.
+  /// Returns whether a store opens with the old model.
+  ///
+  /// If it does, all its values must be the old ones.
   private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ label: String) throws -> Bool
   {
     do {

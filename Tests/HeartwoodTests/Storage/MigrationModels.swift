@@ -2,8 +2,9 @@ import Heartwood
 
 /// Contacts in three versions.
 ///
-/// A name consists of two attributes, then of both forms, then of one; a phone number was an
-/// integer. Friends are to-one, and to-many from version 2.
+/// Version 1 has two attributes for a name, version 2 also has a combined one, and version 3 has
+/// only that. Phone numbers are integers before version 3. Friends are a to-one relationship in
+/// version 1, and a to-many relationship from version 2.
 enum Contacts {
   enum V1 {
     final class Contact: ManagedObject {
@@ -42,12 +43,12 @@ enum Contacts {
         }
       }
     }
-    /// There are none of these.
+    /// A class without objects.
     final class Circle: ManagedObject { @Attribute var name: String = "" }
     static let schema = Schema(version: 3, Contact.self, Circle.self)
   }
 
-  /// The final content of the store, by name.
+  /// The expected values of a contact in the last version.
   struct Row: Equatable {
     var phone: String
     var friends: Set<String>
@@ -71,8 +72,10 @@ enum Contacts {
     .lightweight(to: V3.schema),
   ]
 
-  /// Creates a store of the first version; every contact is the friend of the next one, and one has
-  /// no name.
+  /// Creates a store of the first version.
+  ///
+  /// Each contact is the friend of the next one, and one more has no first name. Returns the
+  /// expected content of the last version.
   static func fill(_ store: EvolvingStore, count: Int) throws -> [String: Row] {
     try store.open(V1.schema) { context in
       var contacts: [V1.Contact] = []
@@ -96,7 +99,7 @@ enum Contacts {
     return rows
   }
 
-  /// Returns the content of a context of the last version.
+  /// Reads the content of a context of the last version.
   static func rows(_ context: ManagedObjectContext) throws -> [String: Row] {
     var rows: [String: Row] = [:]
     for contact in try context.fetch(FetchRequest<V3.Contact>()) {

@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// The reported progress of a migration.
+/// Collects the progress that a migration reports.
 private final class Reports: Sendable {
   private let reports = Mutex<[MigrationProgress]>([])
   var all: [MigrationProgress] { reports.withLock { $0 } }
@@ -23,7 +23,7 @@ struct MigrationStageTests {
   func `stages change objects before and after the migration`() throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 30)
-    // Without the stages, the migration is impossible.
+    // Without the stages, the migration is rejected.
     #expect("\(try store.refusal(V3.schema))".contains("Contact.phone"))
     for _ in 0..<2 {
       try store.open(V3.schema, Contacts.stages) { context in
@@ -103,7 +103,7 @@ struct MigrationStageTests {
               throw Interruption()
             })
         }
-        // Temporary data of the stages was removed.
+        // The temporary data of earlier stages has been removed.
         #expect(try context.count(for: FetchRequest<V3.Circle>()) == 0)
         #expect(throws: ObjectGraphError.self) { try context.setQueryGenerationFrom(.current) }
         let child = ManagedObjectContext(parent: context)
@@ -118,7 +118,7 @@ struct MigrationStageTests {
       let context = container.newContext()
       try context.expect("stars == 4", \V3.Contact.phone, ["+0", "+11", "+33"])
       try context.expect("stars == 3", \V3.Contact.phone, ["child"])
-      // The history contains the saves of the bodies.
+      // The history contains the saves made by the stages.
       let changes = try container.fetchHistory(after: nil as PersistentHistoryToken?)
         .flatMap(\.changes)
       #expect(changes.count { if case .insert = $0.kind { true } else { false } } == 6)

@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store that is opened with one version after the other, and a plain model of it.
+/// A store that is opened with one version after another, and a plain model of its content.
 private struct EvolutionRun {
   /// The expected values of an object.
   struct Row: Equatable {
@@ -19,7 +19,7 @@ private struct EvolutionRun {
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// Opens the store with a version and works in it, or expects the version to be rejected.
+  /// Opens the store with a version and changes it, or expects the version to be rejected.
   mutating func step<M: Thing>(_ type: M.Type) throws {
     version += 1
     let schema = Schema(version: version, type)
@@ -79,7 +79,7 @@ private struct EvolutionRun {
     }
   }
 
-  /// Finds objects by one of their values, with or without an index.
+  /// Expects a query for one value of an attribute to find the right objects.
   private func expect<M: Thing>(
     _ type: M.Type, _ column: ThingColumn<M>, _ value: ThingValue, _ context: ManagedObjectContext
   ) throws {
@@ -104,7 +104,7 @@ private struct EvolutionRun {
     let thing = things[random.below(things.count)]
     switch random.below(4) {
     case 0:
-      // An object without an inverse leaves its number in references.
+      // Without an inverse, references keep the number of a deleted object, so remove them first.
       for other in things where other.targets.contains(where: { $0 === thing }) {
         other.targets = other.targets.filter { $0 !== thing }
       }

@@ -40,7 +40,7 @@ struct UnstorableTests {
   private func refusal(
     _ change: (Blob) -> Void, _ names: String...
   ) throws {
-    // In a new object, in an existing one, and in batch requests.
+    // Try the change in a new object and in an existing one.
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     let known = Blob(context: context)

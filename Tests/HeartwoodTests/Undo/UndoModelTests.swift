@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Undo of random changes")
 struct UndoModelTests {
-  /// The events between the changes.
+  /// An event between the changes and the first undo.
   enum Disturbance: CaseIterable, Sendable {
     case nothing, refreshAll, faults, othersSave
   }
@@ -23,7 +23,7 @@ struct UndoModelTests {
       run.context.endUndoGroup()
       states.append(run.shown())
     }
-    // Groups without changes do not count.
+    // A group without changes cannot be undone, so omit its state.
     states = states.enumerated().filter { $0.offset == 0 || $0.element != states[$0.offset - 1] }
       .map(\.element)
     let note = Comment(rawValue: "seed \(seed), \(disturbance)")
@@ -45,7 +45,7 @@ struct UndoModelTests {
     for _ in 0..<undone { run.context.undo() }
     #expect(!run.context.hasChanges, note)
     try run.othersSave()
-    // Nothing is written, so nothing conflicts.
+    // The context has no changes to write, so the save does not conflict.
     try run.context.save()
     #expect(!run.context.hasChanges, note)
     for _ in 0..<3 {
@@ -59,7 +59,7 @@ struct UndoModelTests {
   }
 }
 
-/// Random changes of orders.
+/// Makes random changes to orders and their related objects.
 private struct UndoRun {
   let fixture: GraphFixture
   let context: ManagedObjectContext
@@ -159,7 +159,7 @@ private struct UndoRun {
     }
   }
 
-  /// Returns the content of the context, by the positions of the objects.
+  /// Returns the content of the context, in which positions in `all` stand for objects.
   func shown() -> [String] {
     func position(_ object: ManagedObject?) -> String {
       object.flatMap { one in all.firstIndex { $0 === one } }.map { "\($0)" } ?? "-"
@@ -182,7 +182,7 @@ private struct UndoRun {
       default: return "?"
       }
     }
-    // New objects are at the end; before their insertion, nothing of them is shown.
+    // New objects are at the end. Before their insertion they show nothing, so drop their entries.
     .reversed().drop { $0.isEmpty }.reversed()
   }
 
@@ -200,12 +200,12 @@ private struct UndoRun {
     }
   }
 
-  /// The objects that count as changed, by position.
+  /// The objects that count as changed, with their positions.
   var changedObjects: [String] {
     all.enumerated().filter { $0.element.hasChanges }.map { "\($0.offset) \($0.element)" }
   }
 
-  /// Changes attributes in another context.
+  /// Changes attributes in another context, and saves the changes.
   func othersSave() throws {
     let other = fixture.context()
     for order in try other.fetch(FetchRequest<Order>()) {

@@ -243,7 +243,7 @@ struct UndoTests {
 
     var numbers: [Int] { mine.lines.map(\.number) }
 
-    /// Moves line 0 to the front in the other context, and merges that.
+    /// Inserts line 0 at the front in the other context, and merges the change.
     func mergeFirstLine(refreshes: Bool) throws {
       let token = try fixture.container.currentHistoryToken
       theirs.lines.insert(OrderLine(context: writer), at: 0)

@@ -82,7 +82,7 @@ struct CodableValueTests {
     try mine.save()
     #expect(try fixture.container.store.snapshot().generation == version)
 
-    // The change of another context is not overwritten.
+    // Assigning an equal value does not overwrite the change of another context.
     let others = fixture.context()
     let theirs: Course = try #require(try others.existingObject(with: course.objectID))
     theirs.plan.names = ["theirs"]

@@ -140,7 +140,7 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // The other context has changed only the representation, which counts as a change.
+    // The other context has changed only the representation, which still counts as a change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()
@@ -194,7 +194,7 @@ struct ValueIdentityTests {
     try context.save()
     let found: Key? = try fixture.context().existingObject(where: \Key.number, equals: -0.0)
     #expect(found?.objectID == other.objectID)
-    // No fetch finds it either.
+    // A lookup of NaN finds nothing, as a fetch does.
     other.number = .nan
     try context.save()
     let none: Key? = try fixture.context().existingObject(where: \Key.number, equals: .nan)
