@@ -16,7 +16,7 @@ public actor BackgroundContext {
   private let queue: SerialQueue
   private let context: ManagedObjectContext
 
-  /// The executor of its work.
+  /// The executor that runs the actor's work.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.asUnownedSerialExecutor()
   }
@@ -28,11 +28,11 @@ public actor BackgroundContext {
 
   /// Runs `body` with the context, after all earlier calls.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save the changes to keep: other calls may
-  /// run before the caller's next one, and see the unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save the changes that must be kept: other
+  /// calls may run before the caller's next call, and they see the unsaved changes.
   ///
   /// - Returns: The result of `body`.
-  /// - Throws: The error of `body`.
+  /// - Throws: The error that `body` throws.
   public func perform<R: Sendable>(
     _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
@@ -41,7 +41,7 @@ public actor BackgroundContext {
   }
 }
 
-/// Runs the jobs of one actor in order, on a thread that is not shared.
+/// Runs the jobs of one actor in order, outside the threads of Swift's concurrency pool.
 private final class SerialQueue: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 
