@@ -10,11 +10,11 @@ public protocol BatchRequest {}
 
 /// The content of a batch result.
 public enum BatchResultType: Sendable {
-  /// The number of rows.
+  /// Only the number of rows.
   case statusOnly
   /// The number of rows and their IDs.
   case objectIDs
-  /// The number of rows.
+  /// The number of rows, as with ``statusOnly``.
   case count
 }
 
@@ -51,7 +51,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows; it can be omitted if it is inferred.
+  ///   - type: The class of the rows, if it cannot be inferred.
   ///   - handler: Fills a row, which initially has the values of a new object, and returns `false`.
   ///     When there are no more rows, it returns `true` without filling the row.
   public init(
@@ -80,7 +80,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows; it can be omitted if it is inferred.
+  ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
   ///   - change: Called with each matching row in its current state; sets the new values.
   public init(
@@ -197,7 +197,9 @@ final class BatchRowContent {
     let property = try schema.property(keyPath, of: entity)
     guard property.isAttribute else {
       throw ObjectGraphError(
-        .unknownProperty, "\(entity.name).\(property.name) is not a stored attribute.")
+        .unknownProperty,
+        "\(entity.name).\(property.name) is not a stored attribute. A batch request can read and "
+          + "set only stored attributes.")
     }
     slots[keyPath] = property.slot
     return property.slot

@@ -14,7 +14,9 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
-      fatalError("\(type(of: request)) is not one of Heartwood's batch requests")
+      fatalError(
+        "\(type(of: request)) is not one of Heartwood's batch requests. Use a BatchInsertRequest, "
+          + "BatchUpdateRequest or BatchDeleteRequest.")
     }
     if let storeContext = otherStoreContext(for: request.objectType) {
       return try storeContext.execute(request)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A change of the objects of a context.
+/// A change to the objects of a context.
 public struct ContextChange: Sendable {
   /// The kind of a change.
   public enum Kind: Hashable, Sendable {

@@ -2,7 +2,7 @@
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after any number of objects may have lost their changes.
+  /// Called when any objects of the context may have lost their changes.
   func recordChangeOfAllObjects()
   /// Called after something has changed in a parent context.
   func recordParentChange()

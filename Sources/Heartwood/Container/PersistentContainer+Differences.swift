@@ -2,7 +2,8 @@ extension PersistentContainer {
   /// Returns the changes of objects from one generation to another, which may be older.
   ///
   /// The method compares the generations directly; it does not use the history. A to-many
-  /// relationship counts as changed if its members differ, or, if it is ordered, their order.
+  /// relationship counts as changed if its members differ, or if an ordered relationship has
+  /// another order.
   ///
   /// - Parameters:
   ///   - source: The starting generation, or `.current` for the newest one.
@@ -39,7 +40,7 @@ extension PersistentContainer {
   /// A context with unsaved changes of the same objects has a conflict when it saves. Contexts are
   /// not notified; merge the returned changes or the history into them.
   ///
-  /// With several stores, only one may differ from the generation, and that store is reverted.
+  /// With several stores, only one store may differ from the generation; that store is reverted.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
@@ -69,7 +70,7 @@ extension PersistentContainer {
         transaction, to: target, model, HistoryWriter.Origin(author: author))
       changes = try request.run()
     }
-    guard var changes else { preconditionFailure("a transaction that ran has changes") }
+    guard var changes else { preconditionFailure("the transaction recorded no changes") }
     let made = try? store.snapshot(at: generation)
     changes.generation = group.token(try made ?? store.snapshot(), of: model)
     return changes

@@ -13,8 +13,10 @@ public struct NamedGeneration: Hashable, Sendable {
 extension PersistentContainer {
   // MARK: Names
 
-  /// Names a generation, which then stays readable until it is passed to ``releaseGeneration(_:)``,
-  /// even if no context is pinned to it and after the program has ended.
+  /// Names a generation.
+  ///
+  /// The generation then stays readable until ``releaseGeneration(_:)`` is called, even if no
+  /// context is pinned to it, and even after the program has ended.
   ///
   /// The required disk space is bounded: the store keeps at most one older version of each page.
   /// With several stores, either each store that the token covers retains its generation under the
@@ -58,7 +60,7 @@ extension PersistentContainer {
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
 
-  /// Releases the name of a generation, if there is such a name.
+  /// Releases the generation with a name, if there is one.
   ///
   /// Contexts that are pinned to the generation remain pinned.
   ///

@@ -137,7 +137,9 @@ extension PersistentContainer {
     _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {
     guard attachedStores.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
-      throw StorageError(.foreignStore, "The token belongs to the history of another store.")
+      throw StorageError(
+        .foreignStore,
+        "The token belongs to the history of another store. Use a token of this container.")
     }
   }
 

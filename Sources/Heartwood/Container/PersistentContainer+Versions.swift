@@ -28,7 +28,8 @@ extension PersistentContainer {
     guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
-        .unknownEntity, "The model has no class for \(id).", objectID: id)
+        .unknownEntity, "The model has no class for \(id). Add its class to the Schema.",
+        objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))
     var snapshots = [first]

@@ -30,18 +30,16 @@ public struct ContainerOptions: Sendable {
 public final class PersistentContainer: Sendable {
   /// The store that the container was created with.
   public var store: Store { group.first.store }
-  /// The stores in the order in which they were added.
-  ///
-  /// The first store comes first, unless removed.
+  /// The first store, unless it was removed, followed by the added stores in order.
   public var stores: [Store] { group.attachedStores.map(\.store) }
   let group: StoreGroup
   /// The version of the schema, which applies to all stores.
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ViewContext?
-  /// Merges commits of other contexts and processes into the view context.
+  /// The task that merges commits of other contexts and processes into the view context.
   ///
-  /// The task is cancelled when the container is deallocated.
+  /// It is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, creates it if necessary, and migrates it to the model.

@@ -91,7 +91,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       return PersistentHistoryToken(positions)
     }
 
-    /// The time between checks for whether a suspended store was resumed, in nanoseconds.
+    /// The time between two checks of a suspended store, in nanoseconds.
     private static let pollNanoseconds: UInt64 = 100_000_000
 
     /// Returns the newest snapshot, after waiting while the store is suspended.

@@ -29,7 +29,7 @@ final class ConfinementCheck {
 
   /// Begins a use of the context by this thread.
   ///
-  /// A thread's uses can be nested.
+  /// Uses by the same thread can be nested.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Inserts an object, for which the next save creates a row.
+  /// Inserts an object, so that the next save creates a row for it.
   ///
   /// Related objects that belong to no context are also inserted. An object whose insertion was
   /// reverted before a save, or whose row was deleted, becomes a new object with another ID.
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
 
   /// Registers an object in this context.
   ///
-  /// Returns the relationships that were set before.
+  /// Returns the relationships that were set before that.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil

@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     // `awakeFromInsert` was already called in this context.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    // The parent may have a fault with this number, if the program asked it for the ID before.
+    // The parent may have a fault with this number, if the program has looked up the ID there.
     parent.dismissFault(object.number)
     _ = parent.exchange(original.number, for: object.number)
   }

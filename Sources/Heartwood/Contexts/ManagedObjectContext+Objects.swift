@@ -63,7 +63,7 @@ extension ManagedObjectContext {
 
   /// Returns whether an ID belongs to this store.
   ///
-  /// Its number does not show this: all stores use the same numbers.
+  /// The number alone does not show this, because all stores use the same numbers.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }

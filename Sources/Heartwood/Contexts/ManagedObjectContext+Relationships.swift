@@ -153,7 +153,7 @@ extension ManagedObjectContext {
     let isOther =
       unsafeBitCast(old, to: UnsafeRawPointer.self)
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
-    // Releases the last other reference, so that changing the members does not copy the set.
+    // Release the last other reference, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
     // `awakeFromInsert` may make other changes to the members.
     let isQuiet = difference.added.allSatisfy { $0.source === self }

@@ -1,6 +1,8 @@
 import Foundation
 
-/// Manages store contexts, of which a context has one for each store.
+/// Manages the store contexts of a context.
+///
+/// A context has one store context for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
 /// program uses, is the store context of the first store. It owns the others, which are created on
@@ -13,9 +15,7 @@ extension ManagedObjectContext {
   /// The root context that the program uses: this context, or the owner of this store context.
   var rootContext: ManagedObjectContext { owner ?? self }
 
-  /// All store contexts of the root context.
-  ///
-  /// For any other store context, only itself.
+  /// All store contexts if this is the root context; otherwise, only this store context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
   /// Returns the store context of a store, which is created if necessary.
@@ -122,7 +122,8 @@ extension ManagedObjectContext {
 
   /// Pins all stores to their newest generations.
   ///
-  /// A store whose generation was just created by a store context is pinned to that generation.
+  /// If a store context has just created a generation, its store is pinned to that generation
+  /// instead.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

@@ -15,7 +15,7 @@
 public final class ManagedObjectContext {
   let store: Store
   let model: StoreModel
-  /// The stores of the container, including this one.
+  /// The stores of the container, including the store of this context.
   let group: StoreGroup
   /// The parent of a child context, which acts as its store.
   let parent: ManagedObjectContext?
@@ -35,7 +35,7 @@ public final class ManagedObjectContext {
   public var transactionAuthor: String?
   /// The policy for conflicts in a save.
   ///
-  /// By default, a conflict is an error.
+  /// By default, a conflict makes the save throw an error.
   public var mergePolicy: MergePolicy = .error
   /// Whether reading an object whose row no longer exists marks the object as deleted.
   ///
@@ -81,7 +81,7 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// Unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
-  /// The objects whose members were loaded without the objects that were deleted here.
+  /// The numbers of objects whose members were loaded without the objects that were deleted here.
   var hidingMembers: Set<ObjectNumber> = []
   /// The generation of the last save, if all objects of the context were up to date with it.
   var upToDate: Generation?
@@ -92,7 +92,7 @@ public final class ManagedObjectContext {
   var follower: (any ContextFollower)?
   /// Whether this store context or one of its children has a follower.
   var isFollowed = false
-  /// Schedules a call of ``processPendingChanges()``, if possible.
+  /// Schedules a call to ``processPendingChanges()``, if possible.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
   /// Notifies observers of this store context's objects; `nil` if they are not observable.
@@ -263,7 +263,7 @@ public final class ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Discards the undo record, which no longer applies.
+  /// Discards the recorded undo groups, which no longer apply.
   func forgetUndo() {
     undoLog?.forget()
   }

@@ -44,7 +44,9 @@ extension ObjectList {
     fileprivate var emptyings = 0
   }
 
-  /// Returns whether a position is valid, because the list has not been emptied since.
+  /// Returns whether a position is still valid.
+  ///
+  /// Emptying the list makes positions invalid.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
   /// Returns the objects added after a position, and moves the position to the end.

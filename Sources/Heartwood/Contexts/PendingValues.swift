@@ -109,9 +109,9 @@ extension ManagedObjectContext {
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
-  /// Returns the objects that have a value of a unique attribute in this context.
+  /// Returns the objects of this context that have a given value of a unique attribute.
   ///
-  /// - Throws: Errors of reading rows.
+  /// - Throws: Errors from reading rows.
   func objects(
     with value: StoredValue, of property: PropertyDescription, _ index: IndexDescription
   ) throws -> [ManagedObject] {

@@ -86,7 +86,7 @@ final class ObjectBatches {
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
-      preconditionFailure("a row of an entity that is not in the model")
+      preconditionFailure("a row belongs to an entity that is not in the model")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

@@ -110,7 +110,8 @@ extension FetchOrder.Term {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be grouped by \(term.name), because \(term.type.phrase) has no order.")
+        "Objects cannot be grouped by \(term.name), because \(term.type.phrase) has no order. "
+          + "Use another property for the sections.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A description of the objects of a class to fetch, and of the order in which to fetch them.
+/// A description of which objects of a class to fetch, and in which order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(

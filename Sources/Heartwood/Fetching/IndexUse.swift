@@ -1,7 +1,7 @@
 /// The use of an index, or of a list of references, to narrow down a plan.
 struct IndexUse {
   private let entity: EntityDescription
-  /// The slots of the attributes of the index.
+  /// The slots of the indexed attributes.
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String

@@ -4,9 +4,8 @@ extension ManagedObjectContext {
   /// Fetches the objects of a request, using another thread to find and read their rows.
   ///
   /// In the meantime, the caller's thread is free, for example for other tasks of its actor.
-  /// Afterwards, it creates the objects. The caller's thread does all of the work in three cases:
-  /// if unsaved changes of the context must be included, in a child context, and if the request
-  /// compares objects.
+  /// Afterwards, it creates the objects. The caller's thread does all of the work if unsaved
+  /// changes must be included, if this is a child context, or if the request compares objects.
   ///
   /// ```swift
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())

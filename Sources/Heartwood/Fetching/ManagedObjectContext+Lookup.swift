@@ -35,7 +35,7 @@ extension ManagedObjectContext {
           + "\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // NaN equals nothing.
+    // NaN does not equal any value.
     if wanted.isNull || wanted.isNotANumber { return nil }
     // Equal decimal numbers may have different representations, and long strings have shortened
     // keys.

@@ -254,7 +254,7 @@ final class LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("inconsistent changes of a list")
+      preconditionFailure("the changes of a list are inconsistent")
     }
     return difference
   }

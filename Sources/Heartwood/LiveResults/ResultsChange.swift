@@ -1,4 +1,4 @@
-/// A change of the list of a ``FetchedResultsController``.
+/// A change to the list of a ``FetchedResultsController``.
 ///
 /// ```swift
 /// for await change in controller.changes {

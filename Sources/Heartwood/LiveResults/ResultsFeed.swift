@@ -1,4 +1,4 @@
-/// Updates the lists of a store context after changes of objects.
+/// Updates the lists of a store context after objects have changed.
 ///
 /// Changes come from two sources. The context reports changes of its own objects, which are
 /// recorded as they happen. Other changes are found by comparing the generation that the lists show
@@ -76,7 +76,7 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // The difference of rows covers an object that was reread without unsaved changes.
+    // An object that was reread and has no unsaved changes is found by comparing its rows.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }

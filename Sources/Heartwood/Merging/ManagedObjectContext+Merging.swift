@@ -207,7 +207,9 @@ extension ManagedObjectContext {
         "A child context always reads from its parent. Merge the changes into the parent instead.")
     }
     guard store == model.space.store else {
-      throw StorageError(.foreignStore, "The changes belong to another store.")
+      throw StorageError(
+        .foreignStore,
+        "The changes belong to another store. Merge them into a context of that store.")
     }
     try requireReadable()
     advance()
