@@ -151,8 +151,8 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The variables skip exclusivity checks: setting an attribute accesses all of them, always on one
-/// thread.
+/// The variables skip exclusivity checks, because setting an attribute accesses all of them. Only
+/// one thread uses them.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

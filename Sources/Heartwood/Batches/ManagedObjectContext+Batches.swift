@@ -59,14 +59,14 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// Maps the object numbers in the request to the current ones, which a save may have assigned
+  /// Maps object numbers in the request to the current numbers, which a save may have changed
   /// since.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes that causes a write.
+  /// The number of pending changes at which they are written.
   private static let flushCount = 256
 
   init(

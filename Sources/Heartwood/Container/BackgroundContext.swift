@@ -26,10 +26,10 @@ public actor BackgroundContext {
     self.context = context
   }
 
-  /// Runs `body` with the context, after all earlier calls.
+  /// Runs `body` with the context, after all earlier calls have finished.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save the changes that must be kept: other
-  /// calls may run before the caller's next call, and they see the unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
+  /// calls may run before the caller's next call, and would see unsaved changes.
   ///
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.

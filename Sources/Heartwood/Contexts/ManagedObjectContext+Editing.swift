@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
-  /// - Complexity: O(related objects), each of which is loaded. Long cascades do not need more
-  ///   stack.
+  /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not stack
+  ///   space.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -18,9 +18,9 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Fills an object with its values in the parent.
+  /// Fills an object with the values of the parent's object.
   ///
-  /// Returns `false` if the object is deleted there.
+  /// Returns `false` if the parent's object is deleted.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -32,8 +32,7 @@ extension ManagedObjectContext {
       case .toOne:
         // The target in this context is created when it is first read.
         if case .object(let target) = original.target(property) {
-          // Do not store a temporary number, because a save will change it. An object tracks its
-          // number.
+          // A save changes temporary numbers, so store the target itself, whose number is updated.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {
@@ -117,7 +116,7 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates the parent's object for a new object of this context, with the same number.
+  /// Creates an object in the parent for a new object of this context, with the same number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
     // `awakeFromInsert` was already called in this context.
@@ -180,7 +179,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of an object of the parent after merging the edit of this context.
+  /// Returns the members of the parent's object after merging the edit made in this context.
   ///
   /// - Parameter theirs: The parent's current members, which may differ from the members read here.
   private func merged(
@@ -194,7 +193,8 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// Returns the object with a number if it can be related to others: it has a row or is new.
+  /// Returns the object with a number if others can be related to it, because it has a row or is
+  /// new.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }

@@ -70,7 +70,7 @@ extension ManagedObjectContext {
 
   /// Returns the object of a row, filled from the record if it is not already up to date.
   ///
-  /// An object with unsaved changes is not changed.
+  /// An object with unsaved changes is left unchanged.
   func materialize(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {

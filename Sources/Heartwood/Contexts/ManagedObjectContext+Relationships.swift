@@ -58,7 +58,8 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // Reverting a deletion restores a removed member. Other hidden members must be reloaded.
+        // A member in `removed` is restored if its deletion is reverted; others must be loaded
+        // again.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -69,8 +70,9 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Returns whether a relationship omits an object because the object was deleted here, although
-  /// another context has added it to the relationship since.
+  /// Returns whether an object is hidden from a relationship because it was deleted here.
+  ///
+  /// Another context may have added the object to the relationship since.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -9,7 +9,7 @@ struct FetchOrder {
   struct Term {
     let name: String
     let value: QueryTerm.Value
-    /// The slot of the property, if it belongs to the object itself.
+    /// The slot of the property, if the property belongs to the fetched object itself.
     let slot: Int?
     let isReversed: Bool
     /// Whether the values are decimal numbers, which are stored as strings.

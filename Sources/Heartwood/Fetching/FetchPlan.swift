@@ -12,8 +12,8 @@ struct FetchPlan {
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: Maps the object numbers in the predicate to the current ones, which a save may
-  ///     have assigned since.
+  ///   - renumbered: Maps object numbers in the predicate to the current numbers, which a save may
+  ///     have changed since.
   ///   - section: The key by which objects are grouped first.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,

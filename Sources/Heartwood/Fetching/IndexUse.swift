@@ -158,8 +158,7 @@ extension IndexUse {
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Returns whether the index must be read backwards for an order, or `nil` if it cannot provide
-  /// it.
+  /// Returns whether the index must be read backwards for an order, or `nil` if it lacks the order.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// The content that a fetch needs of each candidate.
+  /// The content that a fetch needs from each candidate.
   enum CandidateContent {
     case number
     case object
@@ -166,7 +166,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Returns the object with a number if it was changed in this context, or in the nearest parent.
+  /// Returns the object with a number that was changed in this context, or else in the nearest
+  /// parent.
   private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
     changedObject(number) ?? parent?.nearestChangedObject(number)
   }

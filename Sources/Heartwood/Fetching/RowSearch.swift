@@ -23,7 +23,7 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// The initial number of rows to look up together; it is small, as a limit may end the search
+  /// The initial number of rows to look up together, small because a limit may end the search
   /// early.
   private static let firstLookups = 16
   private static let maxLookupCount = 512

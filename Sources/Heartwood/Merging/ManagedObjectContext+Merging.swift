@@ -93,8 +93,8 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
-    // Check even unchanged versions: recomputing a derived attribute does not change the row's
-    // version.
+    // Read the row even if its version is unchanged: a recomputed derived attribute does not change
+    // it.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
       _ = try materialize(object.number, storage, record)
     }

@@ -44,8 +44,8 @@ struct DerivationFormula {
   /// Returns `null` for no value, and `nil` if the value does not fit in the type.
   ///
   /// The argument contains the values of the attribute that are not `nil`. Without an attribute, it
-  /// contains the numbers of the related objects. Without a relationship either, it contains the
-  /// time.
+  /// contains the numbers of the related objects. Without an attribute and a relationship, it
+  /// contains the time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 }
 
