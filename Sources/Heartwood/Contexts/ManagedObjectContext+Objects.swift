@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
     object.willTurnIntoFault()
-    // Resets every property to the value of a new object, which releases the old one.
+    // Reset every property to the value of a new object, which releases the old value.
     let new = type(of: object).init()
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil

@@ -5,7 +5,7 @@ struct AccessPath {
     case everyRow
     /// Lookups of rows by number.
     case objects([ObjectNumber])
-    /// Lookups of rows from the entries of an index.
+    /// Row lookups through the entries of an index.
     case index(IndexUse)
     /// Lookups of rows in the intersection of several indexes.
     case all([IndexUse])

@@ -12,7 +12,7 @@ struct CandidateSelection {
   /// If most candidates are dropped later, the content is read at the end.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
-  /// The number of leading terms by which candidates arrive in groups, or `nil` without groups.
+  /// The number of leading terms that define the groups of candidates, or `nil` if there are none.
   private let leadingTermCount: Int?
   /// The sort keys of the last candidate, if candidates are grouped.
   private var lastKeys: FetchOrder.Keys?

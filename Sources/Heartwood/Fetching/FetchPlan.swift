@@ -122,7 +122,7 @@ struct FetchPlan {
 
   // MARK: Conditions
 
-  /// Returns whether an object matches with the values that it has in memory.
+  /// Returns whether an object matches, based on its values in memory.
   func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
     try scope.with(object) { try holds(in: scope) }
   }

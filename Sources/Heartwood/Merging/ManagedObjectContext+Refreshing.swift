@@ -104,10 +104,11 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Fills a changed object from its row or from the parent's object, which becomes the base of its
-  /// changes.
+  /// Fills a changed object again.
   ///
-  /// Returns `false` if there is no row or object.
+  /// Returns `false` if its row or the parent's object is missing.
+  ///
+  /// The row, or the parent's object, becomes the base of the object's changes.
   private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
     guard let entity = object.entityDescription else { return false }
     if let parent {
@@ -211,7 +212,7 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is part of the edit of the object's own side.
+  /// The removal belongs to the edit of the object's own reference.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {
