@@ -134,6 +134,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The sections in order, or one section with all objects if there is no section property.
   ///
+  /// An empty list has no sections.
+  ///
   /// - Complexity: O(sections).
   public var sections: [ResultsSection<M>] {
     guard let list = currentList() else { return [] }
