@@ -105,11 +105,11 @@ struct ListTests {
     newest.expectFine()
     #expect(
       newest.output == """
-        Quake by its index time, backwards: about 10 of 3,000 rows, until 10 are found.
+        Quake by index time, backwards: about 10 of 3,000 rows, until 10 match.
 
         """)
     let strong = try quakes.run("list", "--min-magnitude", "6.5", "--explain")
-    #expect(strong.output.hasPrefix("Quake by its index magnitude: about "), "\(strong.output)")
+    #expect(strong.output.hasPrefix("Quake by index magnitude: about "), "\(strong.output)")
   }
 
   @Test func `control characters in a feed do not reach the terminal`() throws {

@@ -21,7 +21,7 @@ extension BatchDeleteRequest: ExecutableBatch {
     try run.flush()
   }
 
-  /// Returns the numbers of IDs, which must belong to one entity.
+  /// Returns the object numbers of the IDs, all of which must belong to the same entity.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -36,8 +36,8 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "A batch deletes rows of one entity. Delete those of \(entity.name) and others one "
-            + "after the other.", objectID: id)
+          "All IDs of a batch deletion of \(entity.name) must belong to one entity. Use a separate "
+            + "request for each entity.", objectID: id)
       }
       return number
     }

@@ -3,37 +3,36 @@ public import Foundation
 /// A bulk change of rows that bypasses objects: ``BatchInsertRequest``, ``BatchUpdateRequest`` or
 /// ``BatchDeleteRequest``.
 ///
-/// It is written directly to the store, as one generation. Objects are neither validated nor
-/// notified, and those in memory do not change until they are fetched again or refreshed. It never
-/// moves the pin of a context.
+/// Executing it writes directly to the store and creates one generation. Objects are neither
+/// validated nor notified. Objects in memory keep their values until they are fetched again or
+/// refreshed. A batch request never moves the pin of a context.
 public protocol BatchRequest {}
 
 /// The content of a batch result.
 public enum BatchResultType: Sendable {
-  /// The number of rows.
+  /// Only the number of rows.
   case statusOnly
   /// The number of rows and their IDs.
   case objectIDs
-  /// The number of rows.
+  /// The number of rows, as with ``statusOnly``.
   case count
 }
 
 /// The result of a batch request.
 public struct BatchResult: Sendable {
-  /// The number of inserted or updated rows, or of deleted rows including those deleted by
-  /// cascades.
+  /// The number of rows that were inserted, updated or deleted, including rows deleted by cascades.
   public let count: Int
-  /// The IDs of the rows, if the request asks for them.
+  /// The IDs of the rows; empty unless the result type is ``BatchResultType/objectIDs``.
   public let objectIDs: [ManagedObjectID]
 }
 
 /// Inserts rows that a closure fills one by one.
 ///
-/// If the model has unique attributes, a row with the same values is updated according to the
-/// context's merge policy. With ``MergePolicy/mergeByPropertyObjectTrump``, the attributes that the
-/// closure set are updated, and the rest stay unchanged; with ``MergePolicy/overwrite``, all
-/// attributes are; with ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback``,
-/// none are. With ``MergePolicy/error``, executing the request throws.
+/// If the model has unique attributes, a row with the same unique values is updated according to
+/// the context's merge policy. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes
+/// that the closure set, and ``MergePolicy/overwrite`` updates all attributes.
+/// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` leave the row unchanged.
+/// With ``MergePolicy/error``, executing the request throws.
 ///
 /// ```swift
 /// var lines = feed.makeIterator()
@@ -52,9 +51,9 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows, if the context does not determine it.
-  ///   - handler: Fills a row, which initially has the values of a new object. When there are no
-  ///     more rows, it returns `true` without filling the row.
+  ///   - type: The class of the rows, if it cannot be inferred.
+  ///   - handler: Fills a row, which initially has the values of a new object, and returns `false`.
+  ///     When there are no more rows, it returns `true` without filling the row.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -70,7 +69,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
 /// })
 /// ```
 public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
-  /// The condition; `nil` for all rows.
+  /// The condition that rows must meet, or `nil` to update all rows.
   public var predicate: QueryPredicate<M>?
   /// Whether rows of subclasses are included.
   public var includesSubentities = true
@@ -81,9 +80,9 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows, if the context does not determine it.
-  ///   - predicate: The condition; `nil` for all rows.
-  ///   - change: Called with each row in its current state; sets the new values.
+  ///   - type: The class of the rows, if it cannot be inferred.
+  ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
+  ///   - change: Called with each matching row in its current state; sets the new values.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -92,7 +91,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
     self.change = change
   }
 
-  /// Creates a request with a compound predicate or one parsed from a format.
+  /// Creates a request with a compound predicate or with a predicate parsed from a format string.
   @_disfavoredOverload
   public init(
     _ type: M.Type = M.self, where predicate: QueryPredicate<M>?,
@@ -103,13 +102,13 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Deletes all rows that match a condition or have one of some IDs.
+/// Deletes all rows that match a condition, or the rows with given IDs.
 ///
-/// Relationships stay consistent: related rows lose their references or are deleted, too, according
-/// to the delete rules. If a rule denies a deletion, executing the request throws and nothing is
-/// deleted.
+/// Relationships stay consistent: the delete rules decide whether related rows lose their
+/// references or are deleted as well. If a rule denies a deletion, executing the request throws and
+/// nothing is deleted.
 public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
-  /// The condition; `nil` for all rows.
+  /// The condition that rows must meet, or `nil` to delete all rows.
   public var predicate: QueryPredicate<M>?
   /// Whether rows of subclasses are included.
   public var includesSubentities = true
@@ -123,25 +122,27 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
     objectIDs = nil
   }
 
-  /// Creates a request with a compound predicate or one parsed from a format.
+  /// Creates a request with a compound predicate or with a predicate parsed from a format string.
   @_disfavoredOverload
   public init(_ type: M.Type = M.self, where predicate: QueryPredicate<M>?) {
     self.predicate = predicate
     objectIDs = nil
   }
 
-  /// Creates a request for the rows with some IDs; missing rows are skipped.
+  /// Creates a request for the rows with the given IDs.
+  ///
+  /// IDs without a row are skipped.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
-/// A row in a batch request: its attributes can be read and set without an object.
+/// A row in a batch request, whose attributes can be read and set without creating an object.
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 
   /// An attribute of the row.
   ///
-  /// - Precondition: It is a stored attribute; otherwise, executing the request throws
-  ///   `unknownProperty`.
+  /// - Precondition: The key path refers to a stored attribute. Otherwise, executing the request
+  ///   throws `unknownProperty`.
   public subscript<V: AttributeValue>(_ keyPath: KeyPath<M, V>) -> V {
     get { content.value(at: keyPath, rootedIn: M.self) }
     nonmutating set { content.set(newValue, at: keyPath) }
@@ -150,13 +151,15 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// Its variables skip exclusivity checks, because setting an attribute uses all of them, on one
-/// thread.
+/// The variables skip exclusivity checks, because setting an attribute accesses all of them. Only
+/// one thread uses them.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, in order; the next row mostly uses the same.
+  /// The key paths used for the previous row, in order.
+  ///
+  /// The next row usually uses the same ones.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths that the current row has used.
   @exclusivity(unchecked) private var usedCount = 0
@@ -171,7 +174,7 @@ final class BatchRowContent {
     self.schema = schema
   }
 
-  /// Starts a row.
+  /// Starts a new row with the given values.
   func begin(_ values: [StoredValue]) {
     self.values = values
     changed = SlotSet()
@@ -194,7 +197,9 @@ final class BatchRowContent {
     let property = try schema.property(keyPath, of: entity)
     guard property.isAttribute else {
       throw ObjectGraphError(
-        .unknownProperty, "\(entity.name).\(property.name) is not a stored attribute.")
+        .unknownProperty,
+        "\(entity.name).\(property.name) is not a stored attribute. A batch request can read and "
+          + "set only stored attributes.")
     }
     slots[keyPath] = property.slot
     return property.slot
@@ -207,8 +212,8 @@ final class BatchRowContent {
       return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
-      // The request fails when the closure returns; until then, the attribute reads as in a new
-      // object.
+      // The request fails when the closure returns. Until then, the attribute has the value of a
+      // new object.
       return root.init()[keyPath: keyPath]
     }
   }

@@ -9,7 +9,7 @@ extension BatchUpdateRequest: ExecutableBatch {
     request.includesSubentities = includesSubentities
     let plan = try FetchPlan(request, run.model, run.renumbered)
     var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
-    // If conditions depend on other rows, all of them are evaluated before any row changes.
+    // If the condition depends on other rows, all rows are matched before any row changes.
     var later: [(position: Int, number: ObjectNumber)] = []
     for position in updates.indices {
       try run.forEachRow(plan, plan.storages[position]) { run, number, values in
@@ -48,8 +48,9 @@ private struct RowUpdate<M: ManagedObject> {
 }
 
 extension BatchRun {
-  /// Calls `body` with each row of an entity that matches a plan; `body` may change the row, unless
-  /// the plan depends on other rows.
+  /// Calls `body` with each row of an entity that matches a plan.
+  ///
+  /// `body` may change the row, unless the plan depends on other rows.
   mutating func forEachRow(
     _ plan: FetchPlan, _ storage: EntityStorage,
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void

@@ -1,20 +1,22 @@
 extension ManagedObjectContext {
-  /// Executes a batch request, as one generation.
+  /// Executes a batch request, which creates one generation.
   ///
-  /// Unsaved changes of this context are ignored, and stay as they are.
+  /// Unsaved changes of this context are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
-  /// - Throws: The errors of the request's closure; `constraintConflict`, `deniedDelete`,
-  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors of writing the store. Nothing
-  ///   is changed then.
-  /// - Complexity: One row read or written for each row of the request, and an entry for each of
-  ///   its indexes; one sync. Memory does not grow with the number of inserted or updated rows.
+  /// - Throws: An error of the request's closure; `constraintConflict`, `deniedDelete`,
+  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If it
+  ///   throws, nothing has changed.
+  /// - Complexity: Reads or writes one row for each row of the request, and one entry for each of
+  ///   its indexes; one sync. Memory use does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
-      fatalError("\(type(of: request)) is not one of Heartwood's batch requests")
+      fatalError(
+        "\(type(of: request)) is not one of Heartwood's batch requests. Use a BatchInsertRequest, "
+          + "BatchUpdateRequest or BatchDeleteRequest.")
     }
     if let storeContext = otherStoreContext(for: request.objectType) {
       return try storeContext.execute(request)
@@ -29,7 +31,7 @@ extension ManagedObjectContext {
       try run.changes.finish()
       (numbers, count) = (run.numbers, run.count)
     }
-    // Within one transaction, versions do not show which rows changed in between.
+    // Within one transaction, row versions do not show which rows the request changed.
     if case .within = pin { refreshAllObjects() }
     processPendingChanges()
     let duration = start.duration(to: .now)
@@ -44,7 +46,7 @@ protocol ExecutableBatch: BatchRequest {
   /// The class of the objects whose rows the request changes.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
-  /// The description for the log.
+  /// The description of the request in the log.
   var phrase: String { get }
   /// Whether the request changes relationships.
   var changesRelationships: Bool { get }
@@ -57,13 +59,14 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// Maps the numbers that objects had when their IDs were put into the request.
+  /// Maps object numbers in the request to the current numbers, which a save may have changed
+  /// since.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The maximum number of changes to write together.
+  /// The number of pending changes at which they are written.
   private static let flushCount = 256
 
   init(
@@ -80,24 +83,24 @@ struct BatchRun {
     keepsNumbers = request.resultType == .objectIDs
   }
 
-  /// Counts a written row.
+  /// Counts a written row, and records its number if the result contains IDs.
   mutating func recordRow(_ number: ObjectNumber) {
     count += 1
     if keepsNumbers { numbers.append(number) }
   }
 
-  /// Writes the pending changes if there are enough of them.
+  /// Writes the pending changes if there are at least `flushCount`.
   mutating func flushIfFull() throws {
     if changes.list.count >= Self.flushCount { try flush() }
   }
 
-  /// Writes the pending changes, and counts the inserted or deleted rows.
+  /// Writes the pending changes, and counts the inserted and deleted rows.
   mutating func flush() throws {
     let inserted = changes.list.filter(\.isNew).map(\.number)
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // An existing row that a new one met and left unchanged does not count.
+      // Do not count an existing row that an inserted row conflicted with and left unchanged.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

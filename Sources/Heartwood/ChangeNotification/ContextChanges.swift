@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A change of the objects of a context.
+/// A change to the objects of a context.
 public struct ContextChange: Sendable {
   /// The kind of a change.
   public enum Kind: Hashable, Sendable {
@@ -16,13 +16,16 @@ public struct ContextChange: Sendable {
   public internal(set) var kind: Kind
   /// The inserted objects.
   public internal(set) var inserted: Set<ManagedObjectID> = []
-  /// The updated objects; a new object is never in it, whatever changes.
+  /// The updated objects.
+  ///
+  /// New objects are never included, even if they change again.
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that show the saved changes of other contexts, now or at their next use.
+  /// The objects that show the saved changes of other contexts, either now or when they are next
+  /// used.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The generation created by a save; `nil` in a child context, and for other kinds.
+  /// The generation that the save created; `nil` in a child context and for other kinds of change.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -34,17 +37,18 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// The changes of the context from now on, for one observer, on any thread.
+  /// A sequence of the changes of the context from now on, for one observer on any thread.
   ///
-  /// Consecutive changes of objects that the observer has not yet received are combined into one;
-  /// saves are not. The sequence ends with the context, and with the task that awaits it.
+  /// Consecutive object changes that the observer has not yet received are combined into one
+  /// element; saves are not. The sequence ends when the context is deallocated or the awaiting task
+  /// is cancelled.
   ///
   /// ```swift
   /// let changes = context.changes
   /// Task { for await change in changes where change.kind == .didSave { … } }
   /// ```
   ///
-  /// - Complexity: One set entry for each changed object, while there is an observer.
+  /// - Complexity: While there is an observer, one set entry for each changed object.
   public var changes: some AsyncSequence<ContextChange, Never> & Sendable {
     let queue = ContextChangeQueue()
     changeQueues.removeAll { $0.queue == nil }
@@ -58,14 +62,16 @@ extension ManagedObjectContext {
     weak var queue: ContextChangeQueue?
   }
 
-  /// Notifies the observers; the change is not computed if there are none.
+  /// Notifies the observers.
+  ///
+  /// The change is not computed if there are none.
   func notifyObservers(of change: @autoclosure () -> ContextChange) {
     guard !changeQueues.isEmpty else { return }
     let change = change()
     for reference in changeQueues { reference.queue?.append(change) }
   }
 
-  /// Notifies the observers of a changed object.
+  /// Notifies the observers that an object has changed.
   func notifyObservers(
     of object: ManagedObject, as set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>
   ) {
@@ -134,7 +140,7 @@ private struct ContextChanges: AsyncSequence, Sendable {
     ) async -> ContextChange? {
       while true {
         if let change = queue.next() { return change }
-        // Returns changes that arrived after the check above and before the end.
+        // Returns a change that was added after the check above and before the sequence ended.
         guard await wakeups.next(isolation: actor) != nil else { return queue.next() }
       }
     }

@@ -1,12 +1,12 @@
-/// An object that maintains lists of a context's objects, and is notified of their changes.
+/// An object that maintains lists of a context's objects and is notified of their changes.
 protocol ContextFollower: AnyObject {
-  /// Called after an object was changed, or read again.
+  /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after objects may have lost their changes.
+  /// Called when any objects of the context may have lost their changes.
   func recordChangeOfAllObjects()
-  /// Called after something changed in a parent context.
+  /// Called after something has changed in a parent context.
   func recordParentChange()
-  /// Called after an object was renumbered.
+  /// Called after an object has been renumbered.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
   /// Applies the recorded changes to the lists.
   func updateLists()
@@ -15,10 +15,10 @@ protocol ContextFollower: AnyObject {
 extension ManagedObjectContext {
   /// Updates the results controllers of the context, and notifies their observers.
   ///
-  /// Saves, merges, batch requests, changes of the pin, undo, rollback and reset end with this
-  /// call, and so do ``performAndWait(_:)`` and the operations of a ``BackgroundContext``. The
-  /// container's ``PersistentContainer/viewContext`` does it as soon as the main actor is free.
-  /// Reading from a controller does it immediately.
+  /// The context calls this method at the end of saves, merges, batch requests, pin changes, undo,
+  /// rollback, reset and ``performAndWait(_:)``. So do the operations of a ``BackgroundContext``.
+  /// The container's ``PersistentContainer/viewContext`` calls it as soon as the main actor is
+  /// free. Reading from a controller updates that controller immediately.
   public func processPendingChanges() {
     guard isFollowed || observer != nil || otherStoreContexts.contains(where: \.isFollowed) else {
       return
@@ -33,13 +33,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers a follower of the changes from now on.
+  /// Registers a follower, which is notified of changes from now on.
   func follow(_ follower: any ContextFollower) {
     self.follower = follower
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // The setters of new objects report nothing otherwise.
+      // Without this hook, the setters of new objects do not report changes.
       for object in context.inserted.all { object.setHooks(.writing) }
       next = context.parent
     }
@@ -52,7 +52,8 @@ extension ManagedObjectContext {
     scheduleProcessingOnce()
   }
 
-  /// Notifies them that any object with changes may have changed.
+  /// Notifies the followers of this store context and its children that any changed object may have
+  /// lost its changes.
   func notifyFollowersOfAllObjects() {
     if observer != nil { rootContext.observer?.notifyOfContextChanges() }
     guard isFollowed else { return }

@@ -1,13 +1,14 @@
 public import Observation
 
-/// Notifies the observers of a context, or of its objects, of changes.
+/// Notifies the observers of a context and of its objects when the values that they read change.
 final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
   private var observations = NumberTable<ObjectObservation>()
-  /// Objects whose values may differ from those that observers read.
+  /// Objects whose values may differ from the values that observers read.
   private var changed: Set<ManagedObject> = []
-  /// The numbers of inserted, updated and deleted objects when an observer last read them.
+  /// The counts of inserted, updated and deleted objects that observers last read or were notified
+  /// of.
   private var seen: [Int]?
 
   init(_ storeContext: ManagedObjectContext) {
@@ -44,7 +45,9 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of values that differ from those they read; that may load faults.
+  /// Notifies observers of values that differ from the values they read.
+  ///
+  /// This may load faults.
   func notifyOfRecordedChanges() {
     notifyOfContextChanges()
     guard !changed.isEmpty else { return }
@@ -60,8 +63,9 @@ final class ContextObserver {
     }
   }
 
-  /// Returns the value of a property; for a to-many relationship, a string that identifies its
-  /// members.
+  /// Returns the value of a property.
+  ///
+  /// For a to-many relationship, the value is a string that identifies the members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
@@ -85,7 +89,8 @@ final class ContextObserver {
     if seen == nil { seen = counts }
   }
 
-  /// Notifies observers of the context's changed objects, if their numbers changed.
+  /// Notifies observers of the context if the count of inserted, updated or deleted objects has
+  /// changed.
   func notifyOfContextChanges() {
     guard let before = seen else { return }
     let now = counts
@@ -103,18 +108,21 @@ final class ContextObserver {
 }
 
 extension ManagedObjectContext: Observable {
-  /// Whether its objects and its lists of changed objects are observable; `false` by default.
+  /// Whether observers can track the context's objects and its lists of changed objects.
   ///
-  /// If set, `withObservationTracking` and SwiftUI are notified when a stored property that they
-  /// read has another value: because it was set, or because its object was read again, merged or
-  /// rolled back. Set it for a context that a user interface shows, before its objects are read.
+  /// The default is `false`.
+  ///
+  /// If `true`, `withObservationTracking` and SwiftUI are notified when the value of a stored
+  /// property that they read changes. The property may have been set, or its object may have been
+  /// read again, merged or rolled back. For a context that a user interface displays, turn it on
+  /// before reading objects.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true
   /// ```
   ///
-  /// - Complexity: While it is on, reading a property takes ten times as long, and the context
-  ///   keeps the values that were read. While it is off, there is no cost.
+  /// - Complexity: If `true`, reading a property takes ten times as long, and the context keeps the
+  ///   values that were read. If `false`, there is no cost.
   public var tracksObservation: Bool {
     get { observer != nil }
     set {

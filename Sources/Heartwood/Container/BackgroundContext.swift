@@ -16,7 +16,7 @@ public actor BackgroundContext {
   private let queue: SerialQueue
   private let context: ManagedObjectContext
 
-  /// The executor of its work.
+  /// The executor that runs the actor's work.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.asUnownedSerialExecutor()
   }
@@ -26,13 +26,13 @@ public actor BackgroundContext {
     self.context = context
   }
 
-  /// Runs `body` with the context, after all earlier calls.
+  /// Runs `body` with the context, after all earlier calls have finished.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save the changes to keep: other calls may
-  /// run before the caller's next one, and see the unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
+  /// calls may run before the caller's next call, and would see unsaved changes.
   ///
   /// - Returns: The result of `body`.
-  /// - Throws: The error of `body`.
+  /// - Throws: The error that `body` throws.
   public func perform<R: Sendable>(
     _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
@@ -41,7 +41,7 @@ public actor BackgroundContext {
   }
 }
 
-/// Runs the jobs of one actor in order, on a thread that is not shared.
+/// Runs the jobs of one actor in order, outside the threads of Swift's concurrency pool.
 private final class SerialQueue: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 

@@ -40,8 +40,8 @@ public struct MigrationStage: Sendable {
   let willMigrate: Body?
   let didMigrate: Body?
 
-  /// Creates a stage of automatic migration, for changes that must pass through an intermediate
-  /// version.
+  /// Creates a stage that migrates automatically, for changes that must pass through an
+  /// intermediate version.
   ///
   /// - Parameter schema: The model after the stage.
   public static func lightweight(to schema: Schema) -> MigrationStage {
@@ -50,14 +50,14 @@ public struct MigrationStage: Sendable {
 
   /// Creates a stage in which code changes objects, before or after the automatic migration.
   ///
-  /// Unsaved changes are saved when a body returns. Bodies may save in between, and should do so if
-  /// there are many changes. All of it belongs to the one transaction in which the store is opened.
+  /// When a body returns, its unsaved changes are saved. A body that makes many changes should also
+  /// save in between. All stages run in the one transaction that opens the store.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.
-  ///   - target: The model after it, of a higher version.
-  ///   - willMigrate: Called with a context of the old model.
-  ///   - didMigrate: Called with a context of the new model.
+  ///   - target: The model after the stage. Its version must be higher.
+  ///   - willMigrate: Called before the automatic migration, with a context of the old model.
+  ///   - didMigrate: Called after the automatic migration, with a context of the new model.
   public static func custom(
     from source: Schema, to target: Schema, willMigrate: Body? = nil, didMigrate: Body? = nil
   ) -> MigrationStage {

@@ -1,18 +1,19 @@
 extension PersistentContainer {
-  /// Returns the changes of objects from one generation to another, which may be the older one.
+  /// Returns the changes of objects from one generation to another, which may be older.
   ///
-  /// It compares the generations, and does not use the history. A to-many relationship differs if
-  /// its members do, or their order if it is ordered.
+  /// The method compares the generations directly; it does not use the history. A to-many
+  /// relationship counts as changed if its members differ, or if an ordered relationship has
+  /// another order.
   ///
   /// - Parameters:
-  ///   - source: The starting generation; `.current` for the newest.
-  ///   - target: The final generation; `.current` for the newest.
+  ///   - source: The starting generation, or `.current` for the newest one.
+  ///   - target: The final generation, or `.current` for the newest one.
   /// - Returns: The changes in the stores that both tokens cover.
-  /// - Throws: `generationExpired`; `foreignStore` if the container has no such store,
-  ///   `removedStore` if it was removed; `corrupt` or `io`.
-  /// - Complexity: A few reads of each page that was written between the two generations,
-  ///   independent of the size of the store, plus two row reads for each updated object. Memory for
-  ///   the changed objects.
+  /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
+  ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
+  /// - Complexity: Reads each page that was written between the two generations a few times,
+  ///   regardless of the size of the store, and two rows for each updated object. Memory use grows
+  ///   with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -24,34 +25,36 @@ extension PersistentContainer {
       }
     }
     guard var changes = all.first else {
-      throw StorageError(.foreignStore, "The two tokens belong to different stores.")
+      throw StorageError(
+        .foreignStore, "The two tokens belong to different stores. Use tokens of the same store.")
     }
     for other in all.dropFirst() { changes.merge(other) }
     return changes
   }
 
-  /// Reverts all objects to a generation, as one new generation.
+  /// Reverts all objects to their state in a generation, and creates one new generation.
   ///
-  /// All changes saved since then are undone: deleted rows exist again, with their IDs; rows
-  /// inserted since are deleted. Indexes, relationships and the history are updated. No callbacks,
-  /// delete rules or validation apply, since the store was in this state before. Contexts with
-  /// changes of the same objects are in conflict. Contexts are not notified; merge the returned
-  /// changes, or the history.
+  /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
+  /// and rows inserted since are deleted. Indexes, relationships and the history are updated.
+  /// Callbacks, delete rules and validation do not run, because the store was in this state before.
+  /// A context with unsaved changes of the same objects has a conflict when it saves. Contexts are
+  /// not notified; merge the returned changes or the history into them.
   ///
-  /// With several stores, it reverts the one store that differs.
+  /// With several stores, only one store may differ from the generation; that store is reverted.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: If given, the call fails if any object was changed since this generation.
+  ///   - known: If given, the method throws if any object has changed since this generation.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes, with the generation that the call created, or a newer one if that no
-  ///   longer exists.
+  /// - Returns: The changes, with the generation that the call created. If that generation no
+  ///   longer exists, they have the newest one.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
-  ///   of the objects that changed since `known`; `unknownEntity` if objects changed for which the
-  ///   model has no class; `incompatibleSchema` if the generation was written with another model;
-  ///   `generationExpired`, `foreignStore`; errors of writing the store. Nothing has changed then.
-  /// - Complexity: As ``changes(from:to:)``, while other writers wait, plus one row write for each
-  ///   object that differs.
+  ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
+  ///   changed object; `incompatibleSchema` if the generation was written with another model;
+  ///   `generationExpired`, `foreignStore`; errors from writing the store. If it throws, nothing
+  ///   has changed.
+  /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
+  ///   writers wait in the meantime.
   @discardableResult
   public func revert(
     to token: QueryGenerationToken, unlessChangedSince known: QueryGenerationToken? = nil,
@@ -67,13 +70,13 @@ extension PersistentContainer {
         transaction, to: target, model, HistoryWriter.Origin(author: author))
       changes = try request.run()
     }
-    guard var changes else { preconditionFailure("a transaction that ran has changes") }
+    guard var changes else { preconditionFailure("the transaction recorded no changes") }
     let made = try? store.snapshot(at: generation)
     changes.generation = group.token(try made ?? store.snapshot(), of: model)
     return changes
   }
 
-  /// Returns the one store in which objects differ; any store if there is none.
+  /// Returns the one store whose objects differ from a snapshot, or any store if none differs.
   private func differing(
     from all: [(attached: StoreGroup.AttachedStore, snapshot: Snapshot)]
   ) throws -> (attached: StoreGroup.AttachedStore, snapshot: Snapshot) {
@@ -90,8 +93,8 @@ extension PersistentContainer {
       let names = changed.map(\.attached.name).joined(separator: ", ")
       throw ObjectGraphError(
         .multipleStores,
-        "Objects of several stores have changed: \(names). A revert changes one "
-          + "store only. Use a container with only that store.")
+        "Objects of several stores have changed: \(names). A revert can change only one store. "
+          + "Use a container with only that store.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container no longer has any store.")
@@ -107,8 +110,8 @@ extension PersistentContainer {
     guard !difference.isEmpty else { return }
     throw ObjectGraphError(
       .mergeConflict,
-      "Objects were changed since the generation given as the newest. Examine the changes, "
-        + "and revert again.",
+      "Objects have changed since the generation passed as `unlessChangedSince`. Check the "
+        + "changes, and revert again with a newer generation.",
       objectID: difference.numbers.first.map { ManagedObjectID($0, model.space) })
   }
 }

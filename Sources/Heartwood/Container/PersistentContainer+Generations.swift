@@ -6,29 +6,33 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// The token to which contexts can be pinned.
   public let token: QueryGenerationToken
-  /// The time of the commit; with several stores, of the last one.
+  /// The time of the generation's commit; with several stores, the time of the last commit.
   public let date: Date
 }
 
 extension PersistentContainer {
   // MARK: Names
 
-  /// Names a generation, so that it stays readable until ``releaseGeneration(_:)``, even if no
-  /// context is pinned to it, and after the program has ended.
+  /// Names a generation.
   ///
-  /// The cost is bounded: the store keeps at most one older version of each page. With several
-  /// stores, each store that the token covers retains its generation under the name, or none does.
+  /// The generation then stays readable until ``releaseGeneration(_:)`` is called, even if no
+  /// context is pinned to it, and even after the program has ended.
+  ///
+  /// The required disk space is bounded: the store keeps at most one older version of each page.
+  /// With several stores, either each store that the token covers retains its generation under the
+  /// name, or none does.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
   /// ```
   ///
   /// - Parameters:
-  ///   - token: The generation; `.current` for the newest one.
-  ///   - name: 1 to 255 bytes of UTF-8. It may already name the same generation.
-  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if the name
-  ///   is that of another generation; `tooLarge`; errors of writing a store.
-  /// - Complexity: Durable on return: at most three syncs for each store.
+  ///   - token: The generation, or `.current` for the newest one.
+  ///   - name: The name, 1 to 255 bytes of UTF-8. The same generation may already have it.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
+  ///   generation has the name; `tooLarge` if the name is empty or too long; errors from writing a
+  ///   store.
+  /// - Complexity: At most three syncs for each store; the name is durable on return.
   public func keepGeneration(_ token: QueryGenerationToken, as name: String) throws {
     let all = try group.snapshots(at: token)
     defer { withExtendedLifetime(all) {} }
@@ -45,7 +49,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the token of the generation with a name; `nil` if there is none.
+  /// Returns the token of a named generation, or `nil` if no generation has the name.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads the list of named generations, and pins the generation.
@@ -56,11 +60,11 @@ extension PersistentContainer {
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
 
-  /// Releases the name of a generation, if there is such a name.
+  /// Releases the generation with a name, if there is one.
   ///
-  /// Contexts that are pinned to the generation stay so.
+  /// Contexts that are pinned to the generation remain pinned.
   ///
-  /// - Throws: Errors of writing the store.
+  /// - Throws: Errors from writing the store.
   /// - Complexity: Two syncs.
   public func releaseGeneration(_ name: String) throws {
     for attached in group.attachedStores { try attached.store.release(name) }
@@ -90,15 +94,17 @@ extension PersistentContainer {
 
   // MARK: Reading the past
 
-  /// Returns the newest retained generation that existed at a time: one that is named, or that a
-  /// process holds; `nil` if all of them are newer.
+  /// Returns the newest retained generation that existed at a given time.
   ///
-  /// It is not necessarily the last generation before that time: generations that nothing retains
-  /// disappear. The token retains nothing either; it is valid as long as the generation exists.
-  /// Stores whose retained generations are all newer are not in the token.
+  /// Returns `nil` if all retained generations are newer.
+  ///
+  /// A generation is retained if it is the newest one, has a name, or is held by a process. Others
+  /// disappear, so the result is not necessarily the last generation before the time. The token
+  /// itself retains nothing: it is valid as long as the generation exists. It does not cover stores
+  /// whose retained generations are all newer.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`; pins generations until one is old enough.
+  /// - Complexity: As `Store.liveGenerations`; also pins generations until one is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))
@@ -112,7 +118,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Its holder has released it meanwhile.
+        // The generation was released in the meantime.
         continue
       }
     }
@@ -121,7 +127,7 @@ extension PersistentContainer {
 
   /// Creates a context that is pinned to a generation.
   ///
-  /// It can change objects like any other context; saves are applied to the newest generation.
+  /// The context can change objects like any other; its saves are applied to the newest generation.
   ///
   /// - Throws: `generationExpired`, `foreignStore` or `removedStore`.
   public func newContext(
@@ -141,7 +147,7 @@ extension PersistentContainer {
   /// let before = try container.read(at: token) { try $0.fetch(request).map(\.name) }
   /// ```
   ///
-  /// - Throws: `generationExpired`, `foreignStore` or `removedStore`; the error of `body`.
+  /// - Throws: `generationExpired`, `foreignStore` or `removedStore`; the error that `body` throws.
   public func read<R: Sendable>(
     at token: QueryGenerationToken, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
@@ -152,7 +158,8 @@ extension PersistentContainer {
 
   /// Runs `body` with a context that is pinned to the generation that ``generation(at:)`` returns.
   ///
-  /// - Throws: `generationExpired` if all retained generations are newer; the error of `body`.
+  /// - Throws: `generationExpired` if all retained generations are newer; the error that `body`
+  ///   throws.
   public func read<R: Sendable>(
     at date: Date, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
@@ -160,8 +167,8 @@ extension PersistentContainer {
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,
-        "No generation as old as \(date) is retained. Name the generations that are to be read "
-          + "later.")
+        "No generation as old as \(date) is retained. Give names to generations that must stay "
+          + "readable.")
     }
     defer { withExtendedLifetime(snapshots) {} }
     return try read(at: QueryGenerationToken(snapshots.map(\.token)), body)

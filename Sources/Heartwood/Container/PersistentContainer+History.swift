@@ -1,15 +1,16 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns the history after a token, one entry for each save and batch request of any process.
+  /// Returns the history after a token: one transaction for each save and each batch request of any
+  /// process.
   ///
-  /// Transactions of one store are in commit order, and those of several stores are ordered by
-  /// time. For a store that the token does not cover, the history starts at its beginning.
+  /// Transactions of one store are in commit order; transactions of different stores are ordered by
+  /// time. For a store that the token does not cover, the complete history is returned.
   ///
-  /// - Parameter token: The starting position; `nil` for the entire history.
-  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore` for a
-  ///   token of other stores; `corrupt` or `io`.
-  /// - Complexity: Each page of the entries is read once.
+  /// - Parameter token: The position after which to start, or `nil` for the complete history.
+  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore` if the
+  ///   token belongs to other stores; `corrupt` or `io`.
+  /// - Complexity: Reads each page of the entries once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -23,12 +24,11 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The current end of the history.
-  ///
-  /// It is `nil` if nothing was ever written to the history.
+  /// The token of the newest transaction in the history, or `nil` if nothing was ever written to
+  /// it.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: One row read for each store.
+  /// - Complexity: Reads one row for each store.
   public var currentHistoryToken: PersistentHistoryToken? {
     get throws {
       var positions: [UUID: Int64] = [:]
@@ -40,29 +40,30 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the history after a date, by the clocks of the writers.
+  /// Returns the transactions after a date, according to the clocks of the writers.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Each page of the history is read once.
+  /// - Complexity: Reads each page of the history once.
   public func fetchHistory(after date: Date) throws -> [PersistentHistoryTransaction] {
     try fetchHistory(after: nil as PersistentHistoryToken?).filter { $0.timestamp > date }
   }
 
   // MARK: Deleting
 
-  /// Deletes the history up to a token, inclusive.
+  /// Deletes the history up to and including a token.
   ///
-  /// It stops at the position of the slowest registered consumer. Tokens before the end of the
-  /// deleted history expire; the given one does not.
+  /// Unless forced, the deletion stops at the position of the slowest registered consumer. Tokens
+  /// before the end of the deleted history expire; `token` does not.
   ///
-  /// With several stores, each deletes its history in a separate transaction.
+  /// With several stores, the history of each store is deleted in a separate transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
-  ///   - force: Whether to delete transactions that consumers have not processed yet. Their tokens
-  ///     expire; until they register again, they block no further deletion.
-  /// - Throws: `foreignStore` for a token of another store; errors of writing the store.
-  /// - Complexity: One row deleted for each entry; one sync.
+  ///   - force: Whether to delete transactions that registered consumers have not yet processed.
+  ///     The tokens of these consumers expire, and they block no further deletion until they
+  ///     register again.
+  /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
+  /// - Complexity: Deletes one row for each entry; one sync.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -72,16 +73,16 @@ extension PersistentContainer {
     }
   }
 
-  /// Deletes the history before a date, by the clocks of the writers.
+  /// Deletes the transactions before a date, according to the clocks of the writers.
   ///
-  /// It stops before the first transaction that is not older, and at the position of the slowest
-  /// registered consumer.
+  /// The deletion stops at the first transaction that is not older. Unless forced, it also stops at
+  /// the position of the slowest registered consumer.
   ///
   /// - Parameters:
-  ///   - date: Older transactions are deleted.
+  ///   - date: The date before which transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
-  /// - Throws: `corrupt`; errors of writing the store.
-  /// - Complexity: The deleted entries are read; one row deleted for each entry; one sync.
+  /// - Throws: `corrupt`; errors from writing the store.
+  /// - Complexity: Reads the deleted entries, and deletes one row for each; one sync.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in
@@ -116,7 +117,7 @@ extension PersistentContainer {
     else { return }
     var end = min(sequence, bounds.next - 1)
     if !force {
-      // A consumer whose position was already deleted must start over anyway.
+      // Ignore a consumer whose position was already deleted: it must start over in any case.
       let consumers = try HistoryConsumers.all(in: transaction).values
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }
@@ -136,16 +137,20 @@ extension PersistentContainer {
     _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {
     guard attachedStores.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
-      throw StorageError(.foreignStore, "The token belongs to the history of another store.")
+      throw StorageError(
+        .foreignStore,
+        "The token belongs to the history of another store. Use a token of this container.")
     }
   }
 
   // MARK: Consumers
 
-  /// Registers a consumer of the history, so that transactions that it has not processed are not
-  /// deleted; or updates its position.
+  /// Registers a consumer of the history, or updates its position.
   ///
-  /// The store records it for all processes, until ``removeHistoryConsumer(_:)``.
+  /// Transactions that a registered consumer has not processed are not deleted.
+  ///
+  /// The store keeps the registration, for all processes, until ``removeHistoryConsumer(_:)`` is
+  /// called.
   ///
   /// ```swift
   /// let token = try container.historyConsumers["search"]
@@ -156,13 +161,13 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of the consumer; it must fit a key.
-  ///   - token: The last transaction that it has processed. Without a token, and in stores that the
-  ///     token does not cover, an existing consumer keeps its position; a new one starts at the
-  ///     oldest transaction.
+  ///   - name: The name of the consumer, which must fit in a key.
+  ///   - token: The last transaction that the consumer has processed. Without a token, and in
+  ///     stores that the token does not cover, an existing consumer keeps its position, and a new
+  ///     one starts at the oldest transaction.
   /// - Throws: `historyExpired` if the history after the token was deleted; `foreignStore`; errors
-  ///   of writing the store.
-  /// - Complexity: One row written, unless the position is unchanged.
+  ///   from writing the store.
+  /// - Complexity: Writes one row, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
   ) throws {
@@ -184,8 +189,8 @@ extension PersistentContainer {
     guard sequence >= deleted ?? 0 else {
       throw ObjectGraphError(
         .historyExpired,
-        "The history after the token was deleted. Fetch everything again, and "
-          + "register \(name) at the newest token.")
+        "The history after the token was deleted. Fetch all objects again, and register "
+          + "\(name) at the newest token.")
     }
     guard sequence != known else { return }
     try HistoryConsumers.put(sequence, for: name, transaction)
@@ -193,17 +198,18 @@ extension PersistentContainer {
 
   /// Removes a consumer of the history, if it is registered.
   ///
-  /// - Throws: Errors of writing the store.
+  /// - Throws: Errors from writing the store.
   public func removeHistoryConsumer(_ name: String) throws {
     for attached in group.attachedStores {
       try attached.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
     }
   }
 
-  /// The consumers of the history, with the last transaction that each has processed.
+  /// The consumers of the history, each with the token of the last transaction that it has
+  /// processed.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: One row read for each.
+  /// - Complexity: Reads one row for each consumer.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
       var positions: [String: [UUID: Int64]] = [:]

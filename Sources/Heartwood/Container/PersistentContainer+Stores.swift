@@ -2,28 +2,32 @@ public import Foundation
 import Synchronization
 
 extension PersistentContainer {
-  /// Adds a store, which is created if necessary, and assigns classes to it.
+  /// Adds a store and assigns classes to it.
   ///
-  /// All contexts work with the objects of all stores, including existing contexts; a pinned one
-  /// shows the store after it moves to another generation. A save writes to one store, and
-  /// relationships do not cross stores.
+  /// The store is created if it does not exist.
+  ///
+  /// All contexts, including existing ones, work with the objects of all stores. A pinned context
+  /// does not see the new store until it moves to another generation. A save writes to one store
+  /// only, and relationships cannot cross stores.
   ///
   /// ```swift
   /// try container.addStore(url: cacheURL, entities: [Thumbnail.self])
   /// let thumbnail = Thumbnail(context: context)
   /// ```
   ///
-  /// The store is opened like the first one: with the same options except the migration stages, and
-  /// in memory, with the URL as its name, if the first one is. The version of the container's
-  /// schema also applies to it. Other processes and containers must add it themselves.
+  /// The store is opened with the options of the first store, except for the migration stages. If
+  /// the first store is in memory, so is this one, with the URL as its name. The version of the
+  /// container's schema also applies to this store. Other processes and containers must add the
+  /// store themselves.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
-  ///   - entities: The classes whose objects are in it, including their superclasses and all
-  ///     destinations of their relationships.
-  /// - Throws: `invalidModel` if a class is already assigned to a store, or a relationship leads
-  ///   out of the store, with the name of the property; `invalidArgument` if the container already
-  ///   has the store; otherwise as ``init(url:schema:options:)``. The container is unchanged then.
+  ///   - entities: The classes whose objects the store contains, including their superclasses and
+  ///     all destinations of their relationships.
+  /// - Throws: `invalidModel` if a class is already assigned to a store, or, with the name of the
+  ///   property, if a relationship leads to a class outside the store; `invalidArgument` if the
+  ///   container already has the store; otherwise as ``init(url:schema:options:)``. If it throws,
+  ///   the container is unchanged.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -36,7 +40,7 @@ extension PersistentContainer {
       options.isInMemory
       ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Checks this before anything in the store changes.
+    // Check the identity before anything in the store changes.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
@@ -46,29 +50,32 @@ extension PersistentContainer {
 
   /// Removes a store from the container.
   ///
-  /// Loaded objects of the store keep their values. All others are inaccessible faults: they have
-  /// the values of new objects and count as deleted. Fetching them throws `removedStore`, and so
-  /// does a save while there are unsaved changes of them, until these are reverted. Pinned contexts
-  /// keep their generations of the other stores. The locks of the store are released, and its files
-  /// closed, when the contexts that have used it are deallocated or reset. The store stays on disk
-  /// unchanged, and can be added again: there are new objects then, with the same IDs. An in-memory
-  /// store is freed with these contexts, unless another container has it.
+  /// Loaded objects of the store keep their values. All other objects of the store become
+  /// inaccessible faults: they have the values of new objects and are treated as deleted. Fetching
+  /// objects of the store throws `removedStore`. So does a save while the context has unsaved
+  /// changes of such objects; revert these changes first. Pinned contexts keep their generations of
+  /// the other stores.
   ///
-  /// The store that the container was created with can be removed as well; ``store`` is closed
-  /// then.
+  /// When the contexts that have used the store are deallocated or reset, its locks are released
+  /// and its files are closed. The store stays on disk unchanged and can be added again; its
+  /// objects are then new instances with the same IDs. An in-memory store is freed with these
+  /// contexts, unless another container uses it.
+  ///
+  /// The store that the container was created with can be removed as well; ``store`` is then
+  /// closed.
   ///
   /// - Parameter url: The directory of the store.
-  /// - Throws: `invalidArgument` if the container has no such store; the error of the last
-  ///   checkpoint, although the store is removed.
-  /// - Complexity: Waits for running transactions. A checkpoint, as `Store.close`.
+  /// - Throws: `invalidArgument` if the container has no such store; the error of the final
+  ///   checkpoint, in which case the store is removed nevertheless.
+  /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
-    // Waits for a running save; later ones find that the store was removed.
+    // Wait for a running save. Later saves find that the store was removed.
     _ = try? removed.store.write { _ in }
     if !options.isInMemory { try removed.store.close() }
   }
 
-  /// Throws if classes cannot be assigned to a store of their own.
+  /// Throws if the classes cannot be assigned to a new store.
   private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
       throw ObjectGraphError(
@@ -83,7 +90,7 @@ extension PersistentContainer {
         guard let other = property.storage.destination.flatMap({ schema.entity(of: $0) }),
           !isNamed(other)
         else { continue }
-        try requireNamed(other, "\(entity.name).\(property.name) leads to")
+        try requireNamed(other, "\(entity.name).\(property.name) refers to")
       }
       if let superentity = entity.superentity, !isNamed(superentity) {
         try requireNamed(superentity, "\(entity.name) inherits from")
@@ -92,7 +99,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws the error for a class that others need and that was not named.
+  /// Throws the error for a class that is required by a named class but was not named.
   private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
     guard
       let assigned = group.attachedStores.first(where: {
@@ -117,7 +124,9 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with a name, which is created if it is not open.
+  /// Returns the store with a name.
+  ///
+  /// The store is created if it is not open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

@@ -1,20 +1,21 @@
 extension PersistentContainer {
-  /// Releases every pin and every lock until ``resume()``, for apps that are about to be suspended:
-  /// some systems terminate an app that holds a lock of a shared file then.
+  /// Releases all pins and locks until ``resume()`` is called.
   ///
-  /// All saves are durable when this returns. It applies to all stores of the container, and to all
-  /// containers of these stores in this process; other processes are not affected. Until
-  /// ``resume()``, all reads and writes of the stores throw `suspended`; ``remoteChanges`` keeps
-  /// waiting. Reading a fault meanwhile sets ``ManagedObjectContext/faultError``.
+  /// Call it before the system suspends the app: some systems terminate an app that is suspended
+  /// while it holds a lock on a shared file. All saves are durable on return. The call applies to
+  /// all stores of the container, and to all containers of these stores in this process; other
+  /// processes are not affected. Until ``resume()``, all reads and writes of the stores throw
+  /// `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault in the meantime sets
+  /// ``ManagedObjectContext/faultError``.
   ///
-  /// Contexts stay as they are, with their unsaved changes. A pinned context loses its generation:
-  /// it pins the newest one at the next read after ``resume()``, as
-  /// ``QueryGenerationToken/current`` does. Name a generation to return to it. Batched results
-  /// become invalid, and must be fetched again. No thread may be reading during the call.
+  /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
+  /// first read after ``resume()``, it pins the newest one, as with
+  /// ``QueryGenerationToken/current``. To return to a generation, name it before the call. Batched
+  /// results become invalid and must be fetched again. No thread may be reading during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
-  ///   `busyTimeout`; nothing has changed then. `closed` or `io`.
-  /// - Complexity: One sync, if a commit is not durable yet.
+  ///   `busyTimeout`, in which case nothing has changed; `closed` or `io`.
+  /// - Complexity: One sync if a commit is not yet durable.
   public func suspend() throws {
     var done: [Store] = []
     do {
@@ -28,10 +29,12 @@ extension PersistentContainer {
     }
   }
 
-  /// Resumes after ``suspend()``, with all commits of other processes meanwhile.
+  /// Resumes the stores after ``suspend()``.
   ///
-  /// - Throws: `busy`; `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or
-  ///   `io`. The store stays suspended then.
+  /// Reads then see all commits that other processes made in the meantime.
+  ///
+  /// - Throws: `busy`; `foreignStore` if the files were replaced in the meantime; `closed`,
+  ///   `corrupt` or `io`. A store that cannot be resumed stays suspended.
   public func resume() throws {
     let results = group.attachedStores.map { attached in Result { try attached.store.resume() } }
     for result in results { try result.get() }

@@ -1,19 +1,19 @@
 extension PersistentContainer {
   /// Returns the versions of an object from one generation to another, oldest first.
   ///
-  /// The first is its version in `source`, if it existed there. The others come from the
-  /// transactions of the history, and from the readable generations in between: those that are
-  /// named or held by a process. So a version known only from the history has no values; and
-  /// without the history, versions between two readable generations are missing.
+  /// The first element is the version in `source`, if the object existed there. The others come
+  /// from the transactions in the history, and from the readable generations in between, which are
+  /// those that are named or held by a process. A version known only from the history has no
+  /// values. Without the history, versions between two readable generations are missing.
   ///
   /// - Parameters:
-  ///   - id: The object; it may have been deleted since.
-  ///   - source: The starting generation, the older of the two.
-  ///   - target: The final generation; `.current` for the newest.
+  ///   - id: The ID of the object, which may have been deleted since.
+  ///   - source: The starting generation, which must be the older one.
+  ///   - target: The final generation, or `.current` for the newest one.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
   ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
-  ///   class for it; `corrupt` or `io`.
-  /// - Complexity: One row read in each of the generations, and each page of the history.
+  ///   class for the object; `corrupt` or `io`.
+  /// - Complexity: Reads one row in each of the generations, and each page of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,
     to target: QueryGenerationToken = .current
@@ -28,7 +28,8 @@ extension PersistentContainer {
     guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
-        .unknownEntity, "The model has no class for \(id).", objectID: id)
+        .unknownEntity, "The model has no class for \(id). Add its class to the Schema.",
+        objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))
     var snapshots = [first]
@@ -37,7 +38,7 @@ extension PersistentContainer {
       do {
         snapshots.append(try store.snapshot(at: live))
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Its holder has released it meanwhile.
+        // The generation was released in the meantime.
         continue
       }
     }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The options of a container.
 public struct ContainerOptions: Sendable {
-  /// Whether the store is in memory only, and is freed with the container.
+  /// Whether the store is kept only in memory and is freed with the container.
   public var isInMemory = false
   /// Whether saves are recorded in the history.
   public var tracksHistory = true
@@ -19,7 +19,7 @@ public struct ContainerOptions: Sendable {
   public init() {}
 }
 
-/// A model and its stores; it creates contexts.
+/// A model and its stores, for which it creates contexts.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
@@ -30,14 +30,16 @@ public struct ContainerOptions: Sendable {
 public final class PersistentContainer: Sendable {
   /// The store that the container was created with.
   public var store: Store { group.first.store }
-  /// The stores: the first one, unless it was removed, and those added, in order.
+  /// The first store, unless it was removed, followed by the added stores in order.
   public var stores: [Store] { group.attachedStores.map(\.store) }
   let group: StoreGroup
   /// The version of the schema, which applies to all stores.
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ViewContext?
-  /// The task that merges commits of others into the view context; cancelled with the container.
+  /// The task that merges commits of other contexts and processes into the view context.
+  ///
+  /// It is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, creates it if necessary, and migrates it to the model.
@@ -49,11 +51,13 @@ public final class PersistentContainer: Sendable {
   ///   - url: The directory of the store.
   ///   - schema: The model.
   ///   - options: The options.
-  /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema`, with the
-  ///   differences of the store's model; errors of a migration stage; a `StorageError` if the store
-  ///   cannot be opened, `readOnly` if it requires a migration but must not be changed.
-  /// - Complexity: Only the model is read if it is unchanged. Otherwise, each row of an entity is
-  ///   read once for each index, relationship or derived attribute that is new or changed.
+  /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema` with the
+  ///   differences from the store's model; an error of a migration stage; a `StorageError` if the
+  ///   store cannot be opened, for example `readOnly` if it requires a migration but must not be
+  ///   changed.
+  /// - Complexity: If the model is unchanged, only the model is read. Otherwise, each row of an
+  ///   entity is read once for each index, relationship or derived attribute that is new or
+  ///   changed.
   public convenience init(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
@@ -67,7 +71,7 @@ public final class PersistentContainer: Sendable {
 
   /// Opens a store as ``init(url:schema:options:)`` does, on a separate thread.
   ///
-  /// Migrating a large store to a new model takes time.
+  /// Use it where waiting is not acceptable: migrating a large store to a new model takes time.
   public static func open(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) async throws -> PersistentContainer {
@@ -84,8 +88,9 @@ public final class PersistentContainer: Sendable {
   /// Creates a container with an in-memory store.
   ///
   /// - Parameters:
-  ///   - name: Containers with the same name in this process share a store, which is freed with the
-  ///     last of them; without a name, the store is private to this container.
+  ///   - name: The name of the store. Containers with the same name in this process share a store,
+  ///     which is freed with the last of them. Without a name, the store is private to this
+  ///     container.
   ///   - schema: The model.
   /// - Throws: `invalidModel` with all errors in the classes.
   public static func inMemory(
@@ -113,8 +118,8 @@ public final class PersistentContainer: Sendable {
 
   /// The context of the main actor, for user interfaces.
   ///
-  /// If it merges automatically, it does so as soon as the main actor is free after a commit of
-  /// others, and not only when it fetches.
+  /// If it merges automatically, it merges a commit of another context or process as soon as the
+  /// main actor is free, and not only at the next fetch.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view.context }
     let new = newContext()
@@ -152,10 +157,10 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: The author of the changes, for the history.
-  ///   - token: The generation that the context reads; `nil` for the newest one at each read.
-  ///   - body: The work; changes that it does not save are lost.
+  ///   - token: The generation that the context reads, or `nil` to read the newest one each time.
+  ///   - body: The work to perform. Changes that it does not save are lost.
   /// - Returns: The result of `body`.
-  /// - Throws: The error of `body`; `generationExpired` or `foreignStore`.
+  /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(
     author: String? = nil, pinnedTo token: QueryGenerationToken? = nil,
     _ body: @Sendable (ManagedObjectContext) throws -> R
@@ -168,10 +173,10 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// The holder of the main actor's context.
+/// Holds the context of the main actor.
 ///
-/// It is deallocated on the main actor, wherever the container is: observers of its objects run
-/// there.
+/// The context is deallocated on the main actor, regardless of where the container is deallocated,
+/// because the observers of its objects run on the main actor.
 @MainActor private final class ViewContext {
   let context: ManagedObjectContext
 

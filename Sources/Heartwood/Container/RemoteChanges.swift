@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The sequence of the newest history tokens after each commit to any of a container's stores: by
-/// this container, another one, or another process.
+/// A sequence that yields the newest history token after each commit to any store of a container,
+/// made by this container, another one or another process.
 ///
 /// ```swift
 /// for await _ in container.remoteChanges {
@@ -13,10 +13,11 @@ import Synchronization
 /// }
 /// ```
 ///
-/// No change is lost: a late iteration receives the newest token immediately. Several commits in
-/// between are combined into one element; adding a store counts like a commit. A commit that is not
-/// in the history, because it changed no object or ``ContainerOptions/tracksHistory`` is off,
-/// yields the same token again; ``PersistentContainer/changes(from:to:)`` then finds the changes.
+/// No change is missed: an iteration that falls behind receives the newest token immediately.
+/// Several commits between two iterations are combined into one element. Adding a store also yields
+/// an element. A commit is not in the history if it changed no object or if
+/// ``ContainerOptions/tracksHistory`` is `false`; it yields the same token again. In this case,
+/// ``PersistentContainer/changes(from:to:)`` finds the changes.
 public struct RemoteChanges: AsyncSequence, Sendable {
   /// The newest position in the history.
   public typealias Element = PersistentHistoryToken
@@ -42,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The generation of each store at the last token.
+    /// The generation of each store when the last token was returned.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -52,8 +53,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
 
     /// Waits for the next change.
     ///
-    /// - Returns: `nil` if the task is cancelled, the stores are closed, or the history cannot be
-    ///   read. In the last case, fetching the history throws the error.
+    /// - Returns: The newest token, or `nil` if the task is cancelled, the stores are closed, or
+    ///   the history cannot be read. In the last case, fetching the history throws the error.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
@@ -67,7 +68,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       }
     }
 
-    /// Returns the newest position in all histories; `nil` if one of them cannot be read.
+    /// Returns the newest position in all histories, or `nil` if a history cannot be read.
     private mutating func newestToken(
       isolation actor: isolated (any Actor)?
     ) async -> PersistentHistoryToken? {
@@ -75,7 +76,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       for attached in observers.group.attachedStores {
         let store = attached.model.space.store
         guard let snapshot = await Self.newest(of: attached.store) else {
-          // A store that was removed meanwhile is skipped.
+          // Skip a store that was removed in the meantime.
           if attached.model.isRemoved { continue }
           return nil
         }
@@ -90,10 +91,12 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       return PersistentHistoryToken(positions)
     }
 
-    /// The interval between checks whether a suspended store was resumed.
+    /// The time between two checks of a suspended store, in nanoseconds.
     private static let pollNanoseconds: UInt64 = 100_000_000
 
-    /// Returns the newest generation; `nil` if there will be no more.
+    /// Returns the newest snapshot, after waiting while the store is suspended.
+    ///
+    /// Returns `nil` if the store cannot be read or the task is cancelled.
     private static func newest(of store: Store) async -> Snapshot? {
       while true {
         do {
@@ -112,7 +115,7 @@ private final class CommitObservers: Sendable {
   /// An observed store.
   private struct ObservedStore {
     let model: StoreModel
-    /// `nil` if there will be no more commits.
+    /// The task that receives the commits, or `nil` if there will be no more.
     var task: Task<Void, Never>?
   }
 
@@ -122,7 +125,9 @@ private final class CommitObservers: Sendable {
     var newGenerations: [UUID: Generation] = [:]
   }
 
-  /// The state that tasks write to; it does not retain the object that owns the tasks.
+  /// The state that the tasks write to.
+  ///
+  /// It is separate so that the tasks do not retain their owner.
   private final class SharedState: Sendable {
     let content = Mutex(Content())
 
@@ -156,7 +161,7 @@ private final class CommitObservers: Sendable {
     for observed in state.content.withLock({ $0.observedStores }) { observed.task?.cancel() }
   }
 
-  /// Whether any store can still have commits.
+  /// Whether any observed store can still have commits.
   var isObserving: Bool { state.content.withLock { $0.observedStores.contains { $0.task != nil } } }
 
   /// Observes a store until it is closed or the observation is cancelled.
@@ -196,7 +201,7 @@ private final class CommitObservers: Sendable {
     return !added.isEmpty
   }
 
-  /// Returns the commits since the last call.
+  /// Returns the newest generation of each store that had commits since the last call.
   func takeNewGenerations() -> [UUID: Generation] {
     state.content.withLock { content in
       defer { content.newGenerations = [:] }
@@ -206,9 +211,10 @@ private final class CommitObservers: Sendable {
 }
 
 extension PersistentContainer {
-  /// The history tokens after every commit from now on, by any context, container or process.
+  /// A sequence of history tokens after every commit from now on, by any context, container or
+  /// process.
   ///
-  /// See ``RemoteChanges`` for its guarantees.
+  /// See ``RemoteChanges`` for the guarantees of the sequence.
   ///
   /// - Complexity: Two lookups in each store for each element.
   public var remoteChanges: RemoteChanges { RemoteChanges(group) }

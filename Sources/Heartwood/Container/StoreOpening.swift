@@ -6,11 +6,11 @@ struct StoreOpening {
 
   /// Migrates the store and returns its model.
   ///
-  /// Everything is one transaction, including the bodies of stages: it is applied completely or not
-  /// at all, and a process that opens the store at the same time waits for it.
+  /// The migration, including the bodies of stages, is one transaction. It is applied completely or
+  /// not at all, and a process that opens the store at the same time waits for it.
   ///
   /// - Throws: `invalidModel` if the stages are not in order; `incompatibleSchema` if the store
-  ///   cannot be migrated; errors of the bodies. The store is unchanged then.
+  ///   cannot be migrated; errors that the bodies throw. If it throws, the store is unchanged.
   func run() throws -> StoreModel {
     try requireOrder()
     let snapshot = try store.snapshot()
@@ -21,7 +21,7 @@ struct StoreOpening {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
-      // Another process may have migrated the store meanwhile.
+      // Another process may have migrated the store in the meantime.
       state = try StoredState(.transaction(transaction.keyspace(StoredModel.keyspace)))
       if let known = state.model {
         for stage in stages(after: known) { try run(stage, &state, transaction) }
@@ -55,7 +55,7 @@ struct StoreOpening {
     try ManagedObjectContext.run(body, store, model, within: transaction)
   }
 
-  /// Throws if the stages are not in order, or one of their models is invalid.
+  /// Throws if the stages are not in order, or if one of their models is invalid.
   private func requireOrder() throws {
     var version = Int.min
     for stage in options.stages {
@@ -67,20 +67,21 @@ struct StoreOpening {
         throw ObjectGraphError(
           .invalidModel,
           "The stage to version \(stage.target.version) does not follow the previous stage. List "
-            + "stages in the order of their versions, each to a higher one.")
+            + "the stages in ascending order of their versions.")
       }
       version = stage.target.version
     }
     guard version <= schema.version else {
       throw ObjectGraphError(
         .invalidModel,
-        "The last stage leads to version \(version), beyond that of the Schema, \(schema.version).")
+        "The last stage migrates to version \(version), but the Schema has version "
+          + "\(schema.version). Give the Schema the version of the last stage, or a higher one.")
     }
   }
 }
 
 extension Schema {
-  /// Throws the errors in the classes.
+  /// Throws if the classes contain errors.
   func requireValid() throws(ObjectGraphError) {
     let failures = content.failures
     guard let first = failures.first else { return }

@@ -4,14 +4,14 @@ import Synchronization
 
 /// Detects the use of a context by two threads at once, which the compiler cannot always prevent.
 ///
-/// A context calls `enter` at each entry point that reads rows or accesses its data about objects,
-/// and `leave` at its end. Reading a loaded property is not such an entry point. In release builds
-/// the check is off and contexts have none; `HEARTWOOD_CHECKS=1` in the environment turns it on,
-/// like `-com.apple.CoreData.ConcurrencyDebug 1`.
+/// A context calls `enter` at the start, and `leave` at the end, of each entry point that reads
+/// rows or accesses its data about objects. Reading a loaded property is not such an entry point.
+/// In release builds, the check is off unless `HEARTWOOD_CHECKS=1` is in the environment. It
+/// resembles Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
-  /// The thread inside the context; 0 if there is none.
+  /// The thread that is using the context, or 0 if there is none.
   private let user = Atomic<UInt>(0)
-  /// The nesting depth of entries by that thread, which alone accesses it.
+  /// The nesting depth of the entries of that thread, which alone accesses this variable.
   private var depth = 0
 
   private static let isOn: Bool = {
@@ -24,10 +24,12 @@ final class ConfinementCheck {
 
   private init() {}
 
-  /// Returns a check for a context and its children; `nil` if the check is off.
+  /// Returns a check for a context and its children, or `nil` if the check is off.
   static func ifOn() -> ConfinementCheck? { isOn ? ConfinementCheck() : nil }
 
-  /// Begins a use by this thread, possibly nested in another of its uses.
+  /// Begins a use of the context by this thread.
+  ///
+  /// Uses by the same thread can be nested.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {

@@ -1,12 +1,13 @@
 extension ManagedObjectContext {
   /// Deletes an object, and applies the delete rules of its relationships immediately.
   ///
-  /// An object that was never saved just leaves the context, and related objects lose their
-  /// references to it. Deleting it again does nothing.
+  /// An object that was never saved is removed from the context, and related objects lose their
+  /// references to it. Deleting such an object again has no effect.
   ///
-  /// - Precondition: The object belongs to this context, or has left its context without ever being
-  ///   saved.
-  /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not the stack.
+  /// - Precondition: The object belongs to this context, or was never saved and has left its
+  ///   context.
+  /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not stack
+  ///   space.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -15,10 +16,10 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "A \(type(of: object)) of another context, or of none, cannot be deleted. Look up this "
-          + "context's object by its objectID.")
+        "A \(type(of: object)) that belongs to another context, or to none, cannot be deleted. "
+          + "Look up the object in this context by its objectID.")
     }
-    // A work list instead of recursion: a cascade can be as long as the number of objects.
+    // Use a work list instead of recursion: a cascade can be as long as the number of objects.
     var work: [Deletion] = []
     begin(deletionOf: object, &work)
     while !work.isEmpty { advance(&work) }
@@ -27,11 +28,11 @@ extension ManagedObjectContext {
   /// The progress of an object's deletion.
   private struct Deletion {
     let object: ManagedObject
-    /// The relationships left to process, last one first.
+    /// The relationships that remain to be processed, in reverse order.
     var relationships: [PropertyDescription]
     /// The relationship whose cascade is in progress.
     var cascade: PropertyDescription?
-    /// The objects left in that cascade, last one first.
+    /// The objects that remain to be deleted by that cascade, in reverse order.
     var others: [ManagedObject] = []
   }
 
@@ -74,7 +75,7 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // An unsaved object leaves no row that could be referred to.
+      // An unsaved object has no row that other rows could still refer to.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -103,7 +104,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     notifyObservers(of: object, as: \.inserted)
-    // Its changes may have been reverted while it was deleted.
+    // The object's changes may have been reverted while it was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return
@@ -112,7 +113,7 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether a property of an object is unchanged since it was read.
+  /// Returns whether a property of a stored object has not changed since the object was read.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     !object.isInserted && object.changes?.originals[property.slot] == nil
   }
@@ -130,7 +131,7 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.updated)
   }
 
-  /// Marks an object as unchanged, if none of its changes are left.
+  /// Marks an object as unchanged if it has no changes left.
   func unmarkIfUnchanged(_ object: ManagedObject) {
     guard object.changes?.isEmpty != false, object.isUpdated else { return }
     object.state.remove(.updated)
@@ -139,10 +140,11 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards the changes of properties whose values equal those in the row; returns whether the
-  /// object is unchanged then.
+  /// Discards changes of properties whose values equal the values in the row.
   ///
-  /// Fetches show an unchanged object with its stored values, and saves skip it (C-05).
+  /// Returns whether the object is then unchanged.
+  ///
+  /// Fetches return an unchanged object with its stored values, and saves skip it (C-05).
   ///
   /// - Complexity: O(properties that were set).
   func discardNoOpEdits(of object: ManagedObject) -> Bool {
@@ -163,7 +165,7 @@ extension ManagedObjectContext {
 
   /// Reverts all unsaved changes.
   ///
-  /// Changed objects get back the values with which they were read; nothing is read again.
+  /// Changed objects get the values that they had when they were read. The store is not read again.
   public func rollback() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -189,13 +191,13 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Restores the values and members with which an object was read.
+  /// Restores the values and members that an object had when it was read.
   func revertChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])
     }
-    // Members that are not in memory are loaded when they are needed.
+    // The members are loaded again when they are needed.
     for slot in changes.members.keys { object.setMembers(nil, entity.properties[slot]) }
     object.changes = nil
   }

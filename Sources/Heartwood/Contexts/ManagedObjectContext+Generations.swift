@@ -13,18 +13,18 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the next read, which then becomes the pin.
+    /// The newest generation at the next read, to which the context is then pinned.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
-    /// The uncommitted state of a transaction: the context is that of a ``MigrationStage``.
+    /// The uncommitted state of a transaction, for the context of a ``MigrationStage``.
     case within(WriteTransaction, StoreView)
   }
 
-  /// The token of the pinned generation; `nil` if the context reads the newest.
+  /// The token of the pinned generation, or `nil` if the context reads the newest one.
   ///
-  /// It is ``QueryGenerationToken/current`` after that was requested, until the first read. In a
-  /// child context, which reads what its parent does, it is always `nil`.
+  /// After a request to pin the newest generation, it is ``QueryGenerationToken/current`` until the
+  /// first read. It is always `nil` in a child context, which reads its parent's generation.
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -43,14 +43,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Pins the context to a generation, whatever other contexts write.
+  /// Pins the context to a generation, so that it does not see what other contexts write later.
   ///
   /// Objects that were already read keep their values until they are fetched again or refreshed;
   /// faults are read from the new generation. Saves are applied to the newest generation.
   ///
-  /// - Parameter token: `.current` for the newest generation at the next read; the token of a
-  ///   context, possibly of another process; `nil` to remove the pin.
-  /// - Throws: `generationExpired` if nothing has retained the generation; `removedStore` or
+  /// - Parameter token: A token, which may come from another context or process; `.current` to pin
+  ///   the newest generation at the next read; or `nil` to remove the pin.
+  /// - Throws: `generationExpired` if the generation is no longer retained; `removedStore` or
   ///   `foreignStore` if it belongs to none of the container's stores; `childContext` if this is a
   ///   child context; `autoMergeNeedsCurrentGeneration` for a fixed generation while the context
   ///   merges automatically.
@@ -66,7 +66,8 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     if case .within = pin {
       throw ObjectGraphError(
-        .childContext, "The context of a stage reads its transaction and cannot be pinned.")
+        .childContext,
+        "The context of a migration stage reads the stage's transaction and cannot be pinned.")
     }
     guard let token, !token.isCurrent else {
       for storeContext in storeContexts { storeContext.pin = token == nil ? .none : .atNextRead }
@@ -93,7 +94,7 @@ extension ManagedObjectContext {
     if case .at(let view) = pin, !view.isCurrent { advance() }
   }
 
-  /// Returns the view of the generation to read.
+  /// Returns the view of the generation that the context reads.
   func currentView() throws -> StoreView {
     try requirePresent()
     renewSuspendedPin()
@@ -149,8 +150,8 @@ extension ManagedObjectContext {
   /// Runs `body` in a transaction on the newest generation, which must still have the same model.
   ///
   /// - Returns: The generation that the transaction creates.
-  /// - Throws: The error of `body`, with nothing changed; `incompatibleSchema` if the store has
-  ///   another model now; errors of writing the store.
+  /// - Throws: The error that `body` throws, in which case nothing has changed;
+  ///   `incompatibleSchema` if the store now has another model; errors from writing the store.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {
@@ -165,27 +166,28 @@ extension ManagedObjectContext {
     try requirePresent()
     do {
       return try store.write { transaction in
-        // The store may have been removed while this waited for the write lock.
+        // The store may have been removed while this waited for the writer lock.
         try requirePresent()
         try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
         try body(transaction)
       }
     } catch {
-      // The store may have been removed meanwhile.
+      // The store may have been removed in the meantime.
       try requirePresent()
       throw error
     }
   }
 
-  /// Runs the body of a migration stage with a context that reads and writes within a transaction,
-  /// and saves its remaining changes.
+  /// Runs the body of a migration stage with a context that reads and writes within a transaction.
+  ///
+  /// Saves the changes that the body has not saved.
   static func run(
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // If the program retains the context, it finds it empty, and the store with another model.
+    // Empty the context, because the program may retain it and the store will have another model.
     defer {
       context.abandonAll()
       context.pin = .none

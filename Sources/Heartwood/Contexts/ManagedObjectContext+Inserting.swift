@@ -1,11 +1,11 @@
 extension ManagedObjectContext {
-  /// Inserts an object: the next save creates a row for it.
+  /// Inserts an object, so that the next save creates a row for it.
   ///
-  /// Related objects that are in no context are inserted, too. An object whose insertion was
+  /// Related objects that belong to no context are also inserted. An object whose insertion was
   /// reverted before a save, or whose row was deleted, becomes a new object with another ID.
   ///
-  /// - Precondition: Its class is in the model and not abstract; it belongs to no other context,
-  ///   and has no row.
+  /// - Precondition: The object's class is in the model and is not abstract. The object belongs to
+  ///   no other context and has no row.
   public func insert(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
     requireInsertable(object)
     let own = register(new: object)
     guard !own.isEmpty else { return }
-    // A work list instead of recursion: there can be any number of related objects.
+    // Use a work list instead of recursion: there can be any number of related objects.
     var new: [ManagedObject] = []
     var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
     func collect(_ pending: [Int: PendingRelated], of object: ManagedObject) {
@@ -49,24 +49,27 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "A \(type(of: object)) belongs to another context. An object belongs to one context only.")
+        "A \(type(of: object)) of another context cannot be inserted. An object can belong to only "
+          + "one context.")
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that has a row cannot be inserted. Look up this context's object by "
-          + "its objectID.")
+        "A \(type(of: object)) that has a row cannot be inserted. Look up the object in this "
+          + "context by its objectID.")
     }
   }
 
-  /// Registers an object in this context; returns the relationships that were set before.
+  /// Registers an object in this context.
+  ///
+  /// Returns the relationships that were set before that.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
-    // It may have belonged to another model.
+    // The object may have belonged to another model.
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
-      fatalError("\(entity.name) is abstract. Insert objects of its subclasses.")
+      fatalError("\(entity.name) is abstract. Insert an object of a subclass instead.")
     }
     object.entityDescription = entity
     object.version = 0
@@ -82,7 +85,7 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
+      // Treat values that `awakeFromInsert` sets as declared values, not as assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

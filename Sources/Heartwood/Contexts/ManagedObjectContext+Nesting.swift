@@ -1,10 +1,11 @@
 extension ManagedObjectContext {
   /// Creates a child context, whose parent acts as its store.
   ///
-  /// It sees the parent's objects in their current state, saved or not. Saving it changes the
-  /// parent's objects, and writes nothing to the store; the parent decides whether to save them.
+  /// The child context sees the parent's objects in their current state, saved or not. Saving the
+  /// child context changes the parent's objects, but writes nothing to the store. To store the
+  /// changes, save the parent as well.
   ///
-  /// - Precondition: It is used by the same thread as its parent.
+  /// - Precondition: The child context is used by the same thread as its parent.
   public convenience init(parent: ManagedObjectContext) {
     self.init(parent.group.first, of: parent.group, parent: parent)
     confinement?.enter()
@@ -17,7 +18,9 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Fills an object with the values it has in the parent; returns `false` if it is deleted there.
+  /// Fills an object with the values of the parent's object.
+  ///
+  /// Returns `false` if the parent's object is deleted.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -29,15 +32,14 @@ extension ManagedObjectContext {
       case .toOne:
         // The target in this context is created when it is first read.
         if case .object(let target) = original.target(property) {
-          // A temporary number, which a save will change, must not be stored; an object tracks its
-          // number.
+          // A save changes temporary numbers, so store the target itself, whose number is updated.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {
           object.copy(property, from: original)
         }
       case .toMany(let isOrdered):
-        // A list that was changed here is merged with that of the parent, as with rows.
+        // Keep a list that was changed here. A save merges it with the parent's list.
         guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
         object.setMembers(nil, property)
       case .transient: break
@@ -47,7 +49,7 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Fills an object again if it is unchanged here and differs from the parent's.
+  /// Fills an object again if it is unchanged here and differs from the parent's object.
   ///
   /// - Complexity: O(properties), and O(members) for each relationship that is loaded here.
   func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
@@ -68,11 +70,13 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Returns the object with a number, unless it is deleted, was new and is gone, or has no row in
-  /// the pinned generation.
+  /// Returns the object with a number.
   ///
-  /// A new object exists only in contexts: if neither this one nor any parent has it, its insertion
-  /// was reverted.
+  /// Returns `nil` if the object is deleted, was new and is gone, or has no row in the pinned
+  /// generation.
+  ///
+  /// A new object exists only in contexts. If neither this context nor any of its parents has the
+  /// object, its insertion was reverted.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -112,21 +116,21 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates an object with the same number in the parent for a new object of this context.
+  /// Creates an object in the parent for a new object of this context, with the same number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
     // `awakeFromInsert` was already called in this context.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    // A fault with this number may exist in the parent, if the program asked for the ID before.
+    // The parent may have a fault with this number, if the program has looked up the ID there.
     parent.dismissFault(object.number)
     _ = parent.exchange(original.number, for: object.number)
   }
 
   /// Returns the parent's members of the relationships that were changed here, by slot.
   ///
-  /// They are recorded before anything is pushed, because pushing one side of a relationship
-  /// changes both.
+  /// The members are recorded before anything is pushed, because pushing one side of a relationship
+  /// changes both sides.
   private func members(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
   ) -> [Int: [ObjectNumber]] {
@@ -140,6 +144,8 @@ extension ManagedObjectContext {
       })
   }
 
+  /// Applies the changes of an object to the parent's object.
+  ///
   /// - Parameter before: The parent's members of the relationships that were changed here.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
@@ -166,16 +172,16 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .transient: continue
       }
     }
-    // All properties of a new object were set above; only those that were set in this context
-    // count.
+    // The loop has set all properties of a new object. Only those that were set in this context
+    // count as assigned.
     if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
   }
 
-  /// Returns the members of an object of the parent after merging the edit of this context.
+  /// Returns the members of the parent's object after merging the edit made in this context.
   ///
-  /// - Parameter theirs: The parent's current members, which may differ from those that were read.
+  /// - Parameter theirs: The parent's current members, which may differ from the members read here.
   private func merged(
     _ edit: MemberChanges, _ object: ManagedObject, _ property: PropertyDescription,
     with theirs: [ObjectNumber]
@@ -187,7 +193,8 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// Returns the object with a number if others can be related to it: it has a row or is new.
+  /// Returns the object with a number if others can be related to it, because it has a row or is
+  /// new.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }
@@ -211,13 +218,13 @@ extension ManagedObjectContext {
 
   /// Replaces the temporary IDs of new objects with permanent ones, before they are saved.
   ///
-  /// - Throws: Errors of writing the store.
+  /// - Throws: Errors from writing the store.
   /// - Complexity: One transaction.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }
     for storeContext in otherStoreContexts { try storeContext.obtainPermanentIDs(for: objects) }
-    // In insertion order, as a save assigns them.
+    // Assign IDs in insertion order, as a save does.
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
       .sorted { $0.number < $1.number }
     guard !new.isEmpty else { return }

@@ -1,9 +1,10 @@
 extension ManagedObjectContext {
-  /// Returns the object with an ID, as a fault if it is not registered; it reads nothing, and the
-  /// row need not exist.
+  /// Returns the object with an ID, as a fault if the object is not registered.
   ///
-  /// A temporary ID leads to the object that was inserted in this context, in a parent or in a
-  /// child, even after it was saved; in other contexts, it leads to a fault without a row.
+  /// The method reads nothing, and the row need not exist.
+  ///
+  /// A temporary ID identifies the object that was inserted in this context, a parent or a child,
+  /// even after it was saved. In other contexts, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
@@ -11,15 +12,17 @@ extension ManagedObjectContext {
       return storeContext.object(type, with: id)
     }
     guard isOwn(id), let object = object(id.number) as? M else {
-      fatalError("\(id) names no object of class \(M.self)")
+      fatalError("\(id) does not identify an object of class \(M.self) in this container.")
     }
     return object
   }
 
-  /// Returns the object with an ID and loads it; `nil` if there is neither a row nor a new object.
+  /// Returns the object with an ID and loads it.
   ///
-  /// - Throws: Errors of reading the row.
-  /// - Complexity: One row read, unless the object is registered and not a fault.
+  /// Returns `nil` if there is neither a row nor a new object with this ID.
+  ///
+  /// - Throws: Errors from reading the row.
+  /// - Complexity: Reads one row, unless the object is registered and not a fault.
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID
   ) throws -> M? {
@@ -44,7 +47,9 @@ extension ManagedObjectContext {
     } as? M
   }
 
-  /// Returns the object with an ID if it is registered; it reads nothing.
+  /// Returns the object with an ID if it is registered.
+  ///
+  /// The method reads nothing.
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
@@ -56,14 +61,16 @@ extension ManagedObjectContext {
     return isOwn(id) ? registered[resolved(id.number)]?.takeUnretainedValue() as? M : nil
   }
 
-  /// Returns whether an ID belongs to this store: all stores use the same numbers.
+  /// Returns whether an ID belongs to this store.
+  ///
+  /// The number alone does not show this, because all stores use the same numbers.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
 
   /// Returns the object of a row, filled from the record if it is not already up to date.
   ///
-  /// An object with unsaved changes stays as it is.
+  /// An object with unsaved changes is left unchanged.
   func materialize(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
@@ -88,7 +95,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads the derived attributes of a row, whose recomputation does not change its version.
+  /// Reads the derived attributes of a row again: recomputing them does not change the row's
+  /// version.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
@@ -99,8 +107,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards the loaded members of to-many relationships, so that they are read again; unsaved
-  /// additions and removals stay.
+  /// Discards the loaded members of to-many relationships, so that they are read again.
+  ///
+  /// Unsaved additions and removals are kept.
   ///
   /// Ordered relationships with unsaved changes stay loaded.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
@@ -120,7 +129,9 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
-  /// Loads a fault from the parent; returns `false` if the object is deleted there.
+  /// Loads a fault from the parent.
+  ///
+  /// Returns `false` if the object is deleted there.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
@@ -136,12 +147,14 @@ extension ManagedObjectContext {
 
   // MARK: Faults
 
-  /// Turns an object into a fault: its values are released, and read again on the next use.
+  /// Turns an object into a fault.
+  ///
+  /// Its values are released, and read again on the next use.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
     object.willTurnIntoFault()
-    // Resets every property to the value of a new object, which releases the old one.
+    // Reset every property to the value of a new object, which releases the old value.
     let new = type(of: object).init()
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
@@ -154,8 +167,8 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds belong to no context afterwards: they keep their loaded
-  /// attributes, and have no related objects. A fault has the values of a new object.
+  /// Objects that the program still holds then belong to no context: they keep their loaded
+  /// attributes, and lose their related objects. A fault has the values of a new object.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -169,7 +182,8 @@ extension ManagedObjectContext {
   func requireOwn(_ object: ManagedObject) throws {
     guard object.source === self else {
       throw ObjectGraphError(
-        .foreignObject, "A \(type(of: object)) of another context was used. Fetch it in this one.")
+        .foreignObject,
+        "A \(type(of: object)) of another context was used. Fetch the object in this context.")
     }
   }
 }
@@ -228,12 +242,12 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // The store was removed since the check.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // The object stays a fault with the values of a new object; none of them may be saved.
+      // The object remains a fault with the values of a new object, which must not be saved.
       recordFaultError(error)
     }
   }
 
-  /// Handles a fault whose row, or whose store, is gone.
+  /// Handles a fault whose row or store no longer exists.
   private func markInaccessible(_ object: ManagedObject) throws {
     // In a pinned generation, the row may just not exist yet: a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
@@ -275,7 +289,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // A value that cannot be stored was never in a row.
+      // A value that cannot be stored cannot have been in a row.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

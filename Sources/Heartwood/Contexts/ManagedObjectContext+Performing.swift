@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Runs `body` immediately, for code ported from Core Data: the caller's thread uses the context.
+  /// Runs `body` immediately on the caller's thread, for code ported from Core Data.
   public func performAndWait<R>(_ body: () throws -> R) rethrows -> R {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     case .object(let target): return target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
-      // The target must stay stored: it becomes visible again if its deletion is reverted.
+      // Keep the stored number: the target becomes visible again if its deletion is reverted.
       if !deleted.isEmpty, forgets(target, object, property) { return nil }
       object.setTarget(.object(target), property)
       return target
@@ -58,7 +58,8 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // A member removed by its deletion returns by itself if the deletion is reverted.
+        // A member in `removed` is restored if its deletion is reverted; others must be loaded
+        // again.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -69,8 +70,9 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Returns whether an object was deleted here, and so is not a member of an object to which
-  /// others have related it since.
+  /// Returns whether an object is hidden from a relationship because it was deleted here.
+  ///
+  /// Another context may have added the object to the relationship since.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -83,8 +85,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards members that were loaded without objects deleted here, so that the next use loads
-  /// them again.
+  /// Discards members that were loaded without the objects deleted here, so that the next use loads
+  /// all members again.
   func showHiddenMembers() {
     for number in hidingMembers {
       guard let object = registeredObject(number), let entity = object.entityDescription else {
@@ -128,7 +130,7 @@ extension ManagedObjectContext {
     keepSpare(members, of: object, property)
   }
 
-  /// Keeps a list with an object's members for the next in-place mutation, if it has separate
+  /// Keeps a list with an object's members for the next in-place mutation, if the list has separate
   /// storage.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
@@ -153,7 +155,7 @@ extension ManagedObjectContext {
     let isOther =
       unsafeBitCast(old, to: UnsafeRawPointer.self)
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
-    // Releases the last other reference, so that changing the members does not copy the set.
+    // Release the last other reference, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
     // `awakeFromInsert` may make other changes to the members.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
@@ -182,7 +184,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Changes the order of a relationship's members, which stay the same.
+  /// Changes the order of a relationship's members without adding or removing any.
   func reorder(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -195,19 +197,21 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Requires that an object belongs to this context; an object in no context is inserted.
+  /// Requires that an object belongs to this context.
+  ///
+  /// An object without a context is inserted.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.storeContext, other.store !== store {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "A \(type(of: object)) of another store cannot be related to. Keep the URI of its objectID "
-          + "in an attribute instead.")
+        "A relationship cannot refer to a \(type(of: object)) of another store. Store the URI of "
+          + "its objectID in an attribute instead.")
     }
     fatalError(
-      "A \(type(of: object)) of another context cannot be related to. Look up this context's "
-        + "object by its objectID.")
+      "A relationship cannot refer to a \(type(of: object)) of another context. Look up the object "
+        + "in this context by its objectID.")
   }
 
   /// Removes a deleted object from one relationship, on both sides.
@@ -231,9 +235,9 @@ extension ManagedObjectContext {
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
     let there = inverse.property
-    // A deleted object removes all of its members at once.
+    // The other object is being deleted and loses all members of the relationship at once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
-    // An object related to itself has changed on this side already.
+    // If an object is related to itself, this side has already changed.
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
@@ -243,7 +247,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to the other side of a relationship, and removes it from its previous one.
+  /// Adds an object to the other side of a relationship.
+  ///
+  /// If the other object can refer to only one object, it is removed from its previous one.
   private func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -253,7 +259,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can refer to only one object, and leaves its previous one.
+      // The other object can refer to only one object, so remove it from its previous one.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {
@@ -279,6 +285,8 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
+  /// Adds a member to one side of a relationship.
+  ///
   /// - Parameter position: The position in an ordered relationship; by default the end.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
@@ -307,9 +315,10 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Records that members join or leave, before undo records it and the list itself changes.
+  /// Records the addition or removal of members, before the undo log records it and the list
+  /// changes.
   ///
-  /// That includes inserted objects, whose members are not in the store.
+  /// This includes the members of inserted objects, which are not in the store.
   func recordMemberChange(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -329,7 +338,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards the record of changed members, if they are the same as when they were read.
+  /// Discards the record of changed members if the members are the same as when they were read.
   func discardNoOpMemberEdits(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes,
       changes.members[property.slot]?.hasSameMembers == true

@@ -1,13 +1,13 @@
 extension ManagedObjectContext {
-  /// Returns the current number of an object, from one that it had before it was saved.
+  /// Returns the current number of an object, given a number that it had before it was saved.
   ///
   /// - Complexity: O(1) for most numbers; see ``RenumberedObjects``.
   func resolved(_ number: ObjectNumber) -> ObjectNumber { renumbered.resolved(number) }
 
   /// Renumbers an object in this context and its children, and records its old number.
   ///
-  /// - Returns: The objects that must leave their contexts, because another object there already
-  ///   has the number.
+  /// - Returns: The objects that must leave their contexts, because another object in the context
+  ///   already has the number.
   func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [ReplacedObject] {
     let old = object.number
     guard old != number else { return [] }
@@ -15,10 +15,12 @@ extension ManagedObjectContext {
     return exchange(old, for: number)
   }
 
-  /// Renumbers the objects with a number in this context and its children; the old number is not
-  /// recorded.
+  /// Renumbers the objects that have a number in this context and its children.
   ///
-  /// - Returns: The objects that must leave, those of a context before those of its children.
+  /// The old number is not recorded.
+  ///
+  /// - Returns: The objects that must leave their contexts. Those of a context precede those of its
+  ///   children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
     if let object = registered[old]?.takeUnretainedValue() {
@@ -39,7 +41,7 @@ extension ManagedObjectContext {
     return replacedObjects
   }
 
-  /// Removes the fault that exists for a number without an object; an object gets the number now.
+  /// Removes a fault whose number belonged to no object, so that an object can get the number.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

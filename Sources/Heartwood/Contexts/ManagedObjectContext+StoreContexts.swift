@@ -1,19 +1,21 @@
 import Foundation
 
-/// Store contexts: a context has one for each store.
+/// Manages the store contexts of a context.
+///
+/// A context has one store context for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
 /// program uses, is the store context of the first store. It owns the others, which are created on
 /// first use.
 ///
-/// Each public method of a context begins with its dispatch: it passes the call to the store
-/// context that `otherStoreContext` returns for its class, ID or object, or calls all of them. So
-/// the rest of the method handles one store; the only cost is the additional lookup.
+/// Each public method of a context begins by dispatching the call: it passes the call to the store
+/// context that `otherStoreContext` returns for the class, ID or object, or to all store contexts.
+/// The rest of the method therefore handles one store. The only cost is the additional lookup.
 extension ManagedObjectContext {
-  /// The root context that the program uses: this context, or the one it is a store context of.
+  /// The root context that the program uses: this context, or the owner of this store context.
   var rootContext: ManagedObjectContext { owner ?? self }
 
-  /// All store contexts of the root context; for any other store context, only itself.
+  /// All store contexts if this is the root context; otherwise, only this store context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
   /// Returns the store context of a store, which is created if necessary.
@@ -30,7 +32,7 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // When the pin was chosen, every store of that time had a store context; this one is newer.
+    // All stores that existed when the context was pinned have store contexts; this store is newer.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -39,8 +41,8 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the store context for the objects of a class; `nil` if it is this one or does not
-  /// exist.
+  /// Returns the store context for the objects of a class, or `nil` if it is this context or does
+  /// not exist.
   func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -48,7 +50,7 @@ extension ManagedObjectContext {
     return otherStoreContext { $0.schema.entity(of: type) != nil }
   }
 
-  /// Returns the store context of a store; `nil` if it is this one or does not exist.
+  /// Returns the store context of a store, or `nil` if it is this context or does not exist.
   func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
       return nil
@@ -63,8 +65,8 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the store context of an object; `nil` if it is this one, or the object is not in this
-  /// context.
+  /// Returns the store context of an object, or `nil` if it is this context or the object is not in
+  /// this context.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }
@@ -83,7 +85,7 @@ extension ManagedObjectContext {
 
   /// Returns the store contexts with changes to save: at most one, except in a child context.
   ///
-  /// - Throws: `multipleStores`; `removedStore` if one of them belongs to a removed store.
+  /// - Throws: `multipleStores`; `removedStore` if a store context belongs to a removed store.
   func storeContextsToSave() throws -> [ManagedObjectContext] {
     let changed = storeContexts.filter { $0.hasOwnChanges || !$0.watched.isEmpty }
     for storeContext in changed { try storeContext.requirePresent() }
@@ -93,8 +95,9 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .multipleStores,
-      "A save writes to one store, but several have changes: \(names.joined(separator: ", ")). "
-        + "Save the changes to one store before changing objects of the next.")
+      "A save can write to only one store, but several have changes: "
+        + "\(names.joined(separator: ", ")). Save the changes to one store before changing objects "
+        + "of another.")
   }
 
   /// The changed objects of all store contexts.
@@ -110,13 +113,17 @@ extension ManagedObjectContext {
   // MARK: Generations
 
   /// Returns the token of a generation that this store context has created, combined with the
-  /// newest of the other stores; `nil` if it no longer exists.
+  /// newest generations of the other stores.
+  ///
+  /// Returns `nil` if the generation no longer exists.
   func token(of created: Generation) -> QueryGenerationToken? {
     (try? store.snapshot(at: created)).map { group.token($0, of: model) }
   }
 
-  /// Pins all stores to their newest generations, except for one that a store context has just
-  /// created.
+  /// Pins all stores to their newest generations.
+  ///
+  /// If a store context has just created a generation, its store is pinned to that generation
+  /// instead.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {
@@ -129,7 +136,7 @@ extension ManagedObjectContext {
           .map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
         views.append((storeContext, try StoreView(snapshot, attached.model)))
       } catch {
-        // The store was removed meanwhile.
+        // The store was removed in the meantime.
         guard storeContext.model.isRemoved else { throw error }
       }
     }
@@ -138,7 +145,8 @@ extension ManagedObjectContext {
 
   /// Pins all stores to the generations of a token.
   ///
-  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. Nothing has changed then.
+  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. If it throws, nothing has
+  ///   changed.
   func pin(to token: QueryGenerationToken) throws {
     let views = try group.snapshots(at: token).map { attached, snapshot in
       (storeContext(of: attached), try StoreView(snapshot, attached.model))

@@ -1,9 +1,11 @@
-/// A workspace for objects, whose changes a save commits as one generation.
+/// A workspace for objects.
 ///
-/// A context and its objects are used by one thread at a time. Debug builds trap if two threads are
-/// in a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
-/// context holds its objects weakly, unless they were changed. It has at most one object for each
-/// row.
+/// A save commits all of their changes as one generation.
+///
+/// A context and its objects must be used by one thread at a time. Debug builds trap if two threads
+/// use a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
+/// context holds its objects weakly, unless they have unsaved changes. It has at most one object
+/// for each row.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -13,33 +15,37 @@
 public final class ManagedObjectContext {
   let store: Store
   let model: StoreModel
-  /// The stores of the container, including this one.
+  /// The stores of the container, including the store of this context.
   let group: StoreGroup
   /// The parent of a child context, which acts as its store.
   let parent: ManagedObjectContext?
-  /// The root context that owns this store context; `nil` for a root context.
+  /// The root context that owns this store context, or `nil` for a root context.
   unowned let owner: ManagedObjectContext?
-  /// Whether this is a store context of another context, even if that is gone.
+  /// Whether another context owns this store context, even if the owner has been deallocated.
   let isOwned: Bool
-  /// The store contexts of other stores than the first, as far as they were needed.
+  /// The store contexts of all stores except the first one, created on first use.
   var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// Detects two threads in the context, its parents and its children; `nil` if the check is off.
+  /// Detects simultaneous use of the context, its parents and its children by two threads; `nil` if
+  /// the check is off.
   let confinement: ConfinementCheck?
   /// A name for the log and the history.
   public var name: String?
   /// The author of the changes, for the history.
   public var transactionAuthor: String?
-  /// The handling of conflicts in a save; by default it throws.
-  public var mergePolicy: MergePolicy = .error
-  /// Whether an object whose row is gone counts as deleted when it is read; if not, reading it sets
-  /// ``faultError``.
-  public var shouldDeleteInaccessibleFaults = true
-  /// Overrides ``shouldDeleteInaccessibleFaults`` for single objects: returns whether an object
-  /// counts as deleted.
+  /// The policy for conflicts in a save.
   ///
-  /// It is not called where the caller learns of the missing row otherwise, nor while objects are
-  /// being deleted.
+  /// By default, a conflict makes the save throw an error.
+  public var mergePolicy: MergePolicy = .error
+  /// Whether reading an object whose row no longer exists marks the object as deleted.
+  ///
+  /// If `false`, reading it sets ``faultError``.
+  public var shouldDeleteInaccessibleFaults = true
+  /// Overrides ``shouldDeleteInaccessibleFaults`` for individual objects: returns whether an object
+  /// is treated as deleted.
+  ///
+  /// The closure is not called if the caller learns of the missing row in another way, nor while
+  /// objects are being deleted.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context retains all its objects, not only changed ones.
   public var retainsRegisteredObjects = false {
@@ -50,32 +56,34 @@ public final class ManagedObjectContext {
       }
     }
   }
-  /// The error of the first object that could not be read; fetches and saves throw it until
-  /// ``reset()``.
+  /// The error of the first object that could not be read.
+  ///
+  /// Fetches and saves throw this error until ``reset()`` is called.
   public internal(set) var faultError: (any Error)?
 
-  /// Called after automatic merging was turned on or off.
+  /// Called after automatic merging has been turned on or off.
   var automaticMergingChanged: ((Bool) -> Void)?
   /// The state of automatic merging; `nil` if it is off.
   var autoMerge: AutoMerge?
 
-  /// The registered objects by number, not retained: an object removes itself when it is
-  /// deallocated.
+  /// The registered objects by number.
   ///
-  /// This and other collections here skip exclusivity checks, because they are used for every row,
-  /// and changing a table calls no other code.
+  /// They are not retained: an object removes itself when it is deallocated.
+  ///
+  /// This and the other collections of the context skip exclusivity checks, because they are used
+  /// for every row. Changing a table calls no other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()
   @exclusivity(unchecked) var updated = ObjectList()
   @exclusivity(unchecked) var deleted = ObjectList()
-  /// The indexes of objects with unsaved changes, for the unique attributes that were looked up.
+  /// The indexes of objects with unsaved changes, one for each unique attribute that was looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// Unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
-  /// Objects whose members were loaded without objects that were deleted here.
+  /// The numbers of objects whose members were loaded without the objects that were deleted here.
   var hidingMembers: Set<ObjectNumber> = []
-  /// The generation of the last save, if all objects here were up to date with it.
+  /// The generation of the last save, if all objects of the context were up to date with it.
   var upToDate: Generation?
   var undoLog: UndoLog?
   /// The observers of changes of the context.
@@ -84,23 +92,25 @@ public final class ManagedObjectContext {
   var follower: (any ContextFollower)?
   /// Whether this store context or one of its children has a follower.
   var isFollowed = false
-  /// Schedules a call of ``processPendingChanges()``, if possible.
+  /// Schedules a call to ``processPendingChanges()``, if possible.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
   /// Notifies observers of this store context's objects; `nil` if they are not observable.
   var observer: ContextObserver?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
-  /// The numbers that objects had before they were saved, shared by the whole tree of contexts.
+  /// The numbers that objects had before they were saved, shared by all contexts of the tree.
   package let renumbered: RenumberedObjects
   /// The generation to read.
   var pin = Pin.none
-  /// The view of the last read without a pin; it is retained elsewhere for a moment only.
+  /// The view of the last read without a pin.
+  ///
+  /// `model.recentViews` retains it only briefly.
   weak var recentView: StoreView?
   /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
   /// Objects whose deletion is in progress, so that cyclic cascades end.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// Relationships of those objects that are about to lose all members.
+  /// Relationships of objects being deleted that are about to lose all members at once.
   var clearing: Set<ClearedRelationship> = []
 
   /// Creates a context for the first store of a group.
@@ -132,7 +142,7 @@ public final class ManagedObjectContext {
     if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }
 
-  /// The author and the context of the changes, for the history.
+  /// The author of the changes and the name of the context, for the history.
   var origin: HistoryWriter.Origin {
     HistoryWriter.Origin(author: rootContext.transactionAuthor, contextName: rootContext.name)
   }
@@ -172,19 +182,21 @@ public final class ManagedObjectContext {
 
   // MARK: Reading the store
 
-  /// Throws the error of an object that could not be read.
+  /// Throws the recorded error of an object that could not be read, if there is one.
   func requireReadable() throws {
     if let faultError = rootContext.faultError { throw faultError }
   }
 
-  /// Records the error of an object that could not be read.
+  /// Records the error of an object that could not be read, unless an error is already recorded.
   func recordFaultError(_ error: any Error) {
     if rootContext.faultError == nil { rootContext.faultError = error }
   }
 
   // MARK: Registration
 
-  /// Returns the number of a new object, which no other object has or had in any context.
+  /// Returns a number for a new object.
+  ///
+  /// No other object has ever had this number in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -200,10 +212,12 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Removes an object from the context; it belongs to none afterwards.
+  /// Removes an object from the context.
   ///
-  /// Its attributes stay. It releases all related objects: otherwise, reference cycles would never
-  /// be released.
+  /// The object then belongs to no context.
+  ///
+  /// The object keeps its attributes. It releases all related objects, because reference cycles
+  /// would otherwise never be released.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
@@ -216,7 +230,7 @@ public final class ManagedObjectContext {
 
   /// Unregisters an object, which keeps its ID.
   func leave(_ object: ManagedObject) {
-    // Another object may have its number by now.
+    // Another object may have this number by now.
     if registered[object.number]?.takeUnretainedValue() === object {
       registered[object.number] = nil
       observer?.forget(object.number)
@@ -230,7 +244,7 @@ public final class ManagedObjectContext {
   /// Removes all objects.
   ///
   /// - Parameter isOver: Whether the context is being deallocated, so that values that are not
-  ///   loaded become unknown.
+  ///   loaded can no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -249,7 +263,7 @@ public final class ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Discards the undo record, which no longer applies.
+  /// Discards the recorded undo groups, which no longer apply.
   func forgetUndo() {
     undoLog?.forget()
   }
@@ -268,16 +282,18 @@ public final class ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The context of the object; `nil` before it is inserted, and after the context is gone.
+  /// The context of the object, or `nil` before it is inserted and after the context is
+  /// deallocated.
   public final var managedObjectContext: ManagedObjectContext? { storeContext?.rootContext }
 
   /// The store context of the object.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether it left a context, and still had a row as far as that context knew.
+  /// Whether the object has left a context in which it still had a row, as far as that context
+  /// knew.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
-  /// The ID of the object; temporary until it is saved.
+  /// The ID of the object, which is temporary until the object is saved.
   ///
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
@@ -290,7 +306,7 @@ extension ManagedObject {
   /// Creates an object and inserts it.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Properties set in an initializer count as declared values.
+    // Treat properties set in an initializer as declared values, not as assigned ones.
     changes?.written = []
     context.insert(self)
   }

@@ -38,13 +38,15 @@ struct ObjectList {
 }
 
 extension ObjectList {
-  /// A position of an iteration over a list.
+  /// A position in an iteration over a list.
   struct Cursor {
     fileprivate var position = 0
     fileprivate var emptyings = 0
   }
 
-  /// Returns whether the list was not emptied since a position was taken.
+  /// Returns whether a position is still valid.
+  ///
+  /// Emptying the list makes positions invalid.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
   /// Returns the objects added after a position, and moves the position to the end.

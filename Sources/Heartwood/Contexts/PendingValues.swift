@@ -2,22 +2,22 @@ import Foundation
 
 /// An index of the objects with unsaved changes by the values of one unique attribute.
 ///
-/// Without it, finding or creating n objects would examine n objects n times. It adds a changed
-/// object at the first search after the change. From then on, the object reports each assignment,
-/// as an object with a row does, and is added again at the next search. An entry only means that
-/// its object had the value at some time: a search verifies the current value.
+/// Without the index, finding or creating n objects would examine n objects n times. A changed
+/// object is added at the first search after the change. From then on, each assignment marks the
+/// object as stale, and the next search adds it again. An entry only means that its object had the
+/// value at some time, so a search verifies the current value.
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
   /// The numbers of objects, by their values when they were added.
   private var numbers: [StoredValue: [ObjectNumber]] = [:]
   private var entryCount = 0
-  /// Objects that may have another value by now.
+  /// Objects whose values may have changed since they were added.
   private var stale: Set<ObjectNumber> = []
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries beyond twice the number of objects at which the index is rebuilt.
+  /// The number of entries, in addition to two for each object, above which the index is rebuilt.
   private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {
@@ -25,12 +25,12 @@ struct PendingValues {
     self.entity = entity
   }
 
-  /// Records that an object has, or may have, another value.
+  /// Records that the value of an object may have changed.
   mutating func markStale(_ object: ManagedObject) { stale.insert(object.number) }
 
-  /// Returns the changed objects of a context that have a value.
+  /// Returns the changed objects of a context whose attribute has the given value.
   ///
-  /// - Throws: Errors of reading a value.
+  /// - Throws: Errors from reading a value.
   mutating func objects(
     with value: StoredValue, in context: ManagedObjectContext
   ) throws -> [ManagedObject] {
@@ -58,7 +58,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Without this flag, the setters of a new object report nothing.
+    // Without this hook, the setters of a new object report no changes.
     if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -80,13 +80,14 @@ extension StoredValue {
 }
 
 extension ManagedObjectContext {
-  /// Returns the registered object with a number.
+  /// Returns the object with a number if it is registered.
   func registeredObject(_ number: ObjectNumber) -> ManagedObject? {
     registered[number]?.takeUnretainedValue()
   }
 
-  /// Records that an object with unsaved changes has, or may have, another value of a property, or
-  /// of all properties.
+  /// Records that a property of an object with unsaved changes may have changed.
+  ///
+  /// Without a property, all properties may have changed.
   func markPendingValueStale(of object: ManagedObject, _ property: PropertyDescription? = nil) {
     guard object.hasChanges else { return }
     for position in pendingValues.indices
@@ -95,7 +96,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object of the row with a unique value; the context must have no parent.
+  /// Returns the object of the row that has a unique value.
+  ///
+  /// The context must have no parent.
   func storedObject(
     with value: StoredValue, _ index: IndexDescription
   ) throws -> ManagedObject? {
@@ -106,9 +109,9 @@ extension ManagedObjectContext {
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
-  /// Returns the objects that have a value of a unique attribute in this context.
+  /// Returns the objects of this context that have a given value of a unique attribute.
   ///
-  /// - Throws: Errors of reading rows.
+  /// - Throws: Errors from reading rows.
   func objects(
     with value: StoredValue, of property: PropertyDescription, _ index: IndexDescription
   ) throws -> [ManagedObject] {

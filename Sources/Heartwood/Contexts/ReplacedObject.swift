@@ -1,17 +1,17 @@
-/// A new object that leaves its context, because the row that it became already has another object
-/// there (C-12).
+/// A new object that leaves its context, because the row that it was saved as already has another
+/// object there (C-12).
 struct ReplacedObject {
   let context: ManagedObjectContext
   let object: ManagedObject
-  /// The object of the row, which replaces it.
+  /// The row's object, which replaces the new object.
   let successor: ManagedObject
 }
 
 extension ManagedObjectContext {
   /// Removes objects from their contexts in favour of their successors.
   ///
-  /// Everything that is related to an object becomes related to its successor. The removed object
-  /// keeps the attributes of the row, and its ID leads to the successor.
+  /// Objects related to a removed object become related to its successor. The removed object keeps
+  /// the attributes of the row, and its ID identifies the successor.
   ///
   /// - Complexity: O(objects of the contexts).
   static func dismiss(_ replacedObjects: [ReplacedObject]) {
@@ -43,7 +43,8 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Applies the edits of an object in a child context since its save to its successor.
+  /// Applies the unsaved changes of a replaced object, which is in a child context, to its
+  /// successor.
   private func transferEdits(of replaced: ReplacedObject) {
     let (object, successor) = (replaced.object, replaced.successor)
     if object.isDeleted {
@@ -73,7 +74,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Replaces related objects that leave with their successors.
+  /// Replaces related objects that leave the context with their successors.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

@@ -5,16 +5,17 @@ struct AccessPath {
     case everyRow
     /// Lookups of rows by number.
     case objects([ObjectNumber])
-    /// Lookups of rows from the entries of an index.
+    /// Row lookups through the entries of an index.
     case index(IndexUse)
     /// Lookups of rows in the intersection of several indexes.
     case all([IndexUse])
   }
 
   let kind: Kind
-  /// The direction, `true` for reversed, if rows come in the order of the request; otherwise `nil`.
+  /// Whether entries are read backwards to yield the requested order; `nil` if rows are in another
+  /// order.
   var direction: Bool?
-  /// The number of leading sort terms by which rows are ordered; `nil` if all.
+  /// The number of leading sort terms by which rows are already ordered, or `nil` if all.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -25,9 +26,9 @@ struct AccessPath {
 /// Chooses the cheapest access path for a plan.
 ///
 /// The number of rows that an index yields is estimated from its tree at planning time, so there
-/// are no statistics to maintain. Costs are in units of one row that is read sequentially and
-/// checked against the conditions. They were measured once, and are within a factor of two on the
-/// machines tested.
+/// are no statistics to maintain. The unit of costs is one row that is read sequentially and
+/// checked against the conditions. The costs were measured once, and are accurate within a factor
+/// of two on the machines tested.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
@@ -69,11 +70,11 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The size of its groups of equal rows, if it orders rows by some leading terms only.
+    /// The size of the groups of equal rows, if the index orders rows only by some leading terms.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// Returns how an index orders rows in groups, within which the rest of the plan's order applies.
+  /// Returns the leading terms by which an index orders rows, and the size of the groups to sort.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
@@ -84,18 +85,18 @@ struct AccessPlanner {
     return (count, isBackwards, first)
   }
 
-  /// The inputs of the comparison of access paths.
+  /// The inputs for comparing access paths.
   private struct Search {
     let plan: FetchPlan
     /// The number of rows of all entities.
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the combined selectivity of all conditions except those on some properties.
+    /// Returns the combined selectivity of all conditions except those on the given properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
-      // Uses the most selective candidates first, and each property once.
+      // Use the most selective candidates first, and each property only once.
       for candidate in candidates.sorted(by: { $0.count < $1.count })
       where known.isDisjoint(with: candidate.use.slots) && !candidate.use.slots.isEmpty {
         known.formUnion(candidate.use.slots)
@@ -110,8 +111,8 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths with one index: in the order of row numbers, and in index order if that
-    /// helps.
+    /// Returns the paths that use one index: in the order of row numbers, and in index order if
+    /// that reduces sorting.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -141,7 +142,7 @@ struct AccessPlanner {
       return paths
     }
 
-    /// Returns the path with the two most selective indexes on different properties.
+    /// Returns the path that uses the two most selective indexes on different properties.
     func intersection() -> AccessPath? {
       let narrow = candidates.filter { !$0.use.slots.isEmpty && $0.use.keys.isEmpty }
         .sorted { $0.count < $1.count }

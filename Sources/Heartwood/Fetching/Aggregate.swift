@@ -5,9 +5,9 @@
 /// let strongest = try context.aggregate(FetchRequest<Quake>(), .max(\.magnitude))
 /// ```
 ///
-/// `nil` values are ignored, as in the aggregates of SQL.
+/// `nil` values are ignored, as by the aggregate functions of SQL.
 public struct Aggregate<M: ManagedObject, Value> {
-  /// The aggregated property; `nil` for the objects themselves.
+  /// The aggregated property, or `nil` to aggregate the objects themselves.
   let keyPath: AnyKeyPath?
   /// Starts an aggregation.
   let begin: () -> Aggregation<Value>
@@ -53,14 +53,14 @@ extension Aggregate where Value == Int {
 }
 
 extension Aggregate where Value: AttributeValue & Numeric {
-  /// The sum of an attribute; 0 if there are no values.
+  /// The sum of an attribute, or 0 if there are no values.
   ///
-  /// Fetching throws `numericOverflow` if it does not fit the type.
+  /// Fetching throws `numericOverflow` if the sum does not fit in the type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
-  /// The sum of the non-`nil` values of an attribute; 0 if there are none.
+  /// The sum of the non-`nil` values of an attribute, or 0 if there are none.
   ///
-  /// Fetching throws `numericOverflow` if it does not fit the type.
+  /// Fetching throws `numericOverflow` if the sum does not fit in the type.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
 
   private static func total(_ keyPath: AnyKeyPath) -> Aggregate {
@@ -105,8 +105,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          // Skips values that this program cannot decode, which cannot be compared, and NaN, which
-          // does not equal itself.
+          // Skip values that this program cannot decode, because they cannot be compared, and NaN,
+          // which does not equal itself.
           guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
@@ -115,12 +115,12 @@ extension Aggregate {
 }
 
 extension Aggregate where Value == Double? {
-  /// The mean of an attribute; `nil` if there are no values.
+  /// The mean of an attribute, or `nil` if there are no values.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number>
   ) -> Aggregate { mean(keyPath) }
 
-  /// The mean of the non-`nil` values of an attribute; `nil` if there are none.
+  /// The mean of the non-`nil` values of an attribute, or `nil` if there are none.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number?>
   ) -> Aggregate { mean(keyPath) }

@@ -1,8 +1,8 @@
 /// The result of a fetch, as a collection that loads objects on access.
 ///
-/// It reads all objects from the generation of the fetch, even if its context advances. It holds
-/// the objects of one batch at a time: iterating over a million takes only the memory of their
-/// numbers, eight bytes each. It must be used on the thread of its context.
+/// All objects are read from the generation of the fetch, even if the context advances. The
+/// collection holds the objects of one batch at a time and eight bytes for every object. It must be
+/// used on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }
@@ -16,17 +16,17 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     batches = ObjectBatches(context, view, numbers, size: size)
   }
 
-  /// Zero.
+  /// The position of the first object, which is always zero.
   public var startIndex: Int { 0 }
-  /// The number of objects.
+  /// The position after the last object, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
   /// Returns an object, and loads its batch if necessary.
   ///
-  /// An object that cannot be read is a fault, and the context has a
-  /// ``ManagedObjectContext/faultError``.
+  /// If an object cannot be read, the result is a fault, and ``ManagedObjectContext/faultError`` of
+  /// the context is set.
   ///
-  /// - Complexity: One row read for each object of a batch, if the last access was in another
+  /// - Complexity: Reads one row for each object of the batch, if the last access was in another
   ///   batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
@@ -35,7 +35,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     return object
   }
 
-  /// The IDs of the objects; no object is loaded.
+  /// The IDs of the objects, which are not loaded.
   public var objectIDs: [ManagedObjectID] {
     batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }
@@ -51,10 +51,10 @@ final class ObjectBatches {
   /// Retains the root context, which owns the store context.
   private let rootContext: ManagedObjectContext
   let numbers: [ObjectNumber]
-  /// The generation of the fetch; `nil` in a child context, which reads its parent.
+  /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
   private let view: StoreView?
   private let size: Int
-  /// Objects without a row, whose numbers a save will change.
+  /// Objects without a row, by their temporary numbers, which a save will change.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0
@@ -81,12 +81,12 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
-  /// The current numbers.
+  /// The current numbers of the objects, which a save may have changed since the fetch.
   var currentNumbers: [ObjectNumber] { numbers.map { unsaved[$0]?.number ?? $0 } }
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
-      preconditionFailure("a row of an entity that is not in the model")
+      preconditionFailure("a row belongs to an entity that is not in the model")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

@@ -5,18 +5,19 @@ struct CandidateSelection {
   private let plan: FetchPlan
   /// Whether candidates arrive in the order of the plan.
   let areInOrder: Bool
-  /// Whether candidates need their sort keys.
+  /// Whether the sort keys of candidates must be computed.
   let needsKeys: Bool
-  /// Whether the requested content is read from each row immediately; not if most candidates are
-  /// dropped later.
+  /// Whether the requested content is read from each row immediately.
+  ///
+  /// If most candidates are dropped later, the content is read at the end.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
-  /// The number of leading terms by which candidates are ordered, in groups; `nil` if all.
+  /// The number of leading terms that define the groups of candidates, or `nil` if there are none.
   private let leadingTermCount: Int?
   /// The sort keys of the last candidate, if candidates are grouped.
   private var lastKeys: FetchOrder.Keys?
 
-  /// The number of candidates beyond twice the limit that are kept before a sort.
+  /// The number of candidates, in addition to twice the limit, that are collected before a sort.
   private static let maxSpareCount = 256
 
   init(
@@ -33,13 +34,15 @@ struct CandidateSelection {
     completesAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
   }
 
-  /// Adds a candidate; returns `false` if no more are needed.
+  /// Adds a candidate.
+  ///
+  /// Returns `false` if no more candidates are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
     if isBehindLimit(candidate) { return false }
     candidates.append(candidate)
     guard let limit = plan.limit, plan.order != nil else { return true }
     if areInOrder { return candidates.count < limit }
-    // Sorts only now and then, so that the amortised cost per row is constant.
+    // Sort only occasionally, so that the amortised cost per row is constant.
     if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
     {
       candidates = plan.first(of: candidates, areInOrder: false)
@@ -61,7 +64,7 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Returns the leading candidates in the order of the plan; all candidates if objects must be
+  /// Returns the first candidates in the order of the plan, or all candidates if objects must be
   /// compared.
   func first(
     of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
@@ -71,7 +74,7 @@ extension FetchPlan {
     if !areInOrder {
       result.sort { first, second in
         guard let first = first.keys, let second = second.keys else {
-          preconditionFailure("a candidate without sort keys")
+          preconditionFailure("a candidate has no sort keys")
         }
         return order.areInOrder(first, second)
       }

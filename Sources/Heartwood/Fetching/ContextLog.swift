@@ -3,27 +3,29 @@ import Synchronization
 
 /// Logs fetches and saves, for performance analysis.
 ///
-/// The environment variable `HEARTWOOD_LOG` sets the level, like `-com.apple.CoreData.SQLDebug`. A
-/// program can also set the level, and redirect the output.
+/// The environment variable `HEARTWOOD_LOG` sets the level, like Core Data's
+/// `-com.apple.CoreData.SQLDebug`. A program can also set the level, and redirect the output.
 ///
 /// ```swift
 /// ContextLog.level = .values
 /// ContextLog.handler = { line in logger.debug("\(line)") }
 /// ```
 public enum ContextLog {
-  /// The amount of detail in the log; each level includes those before it.
+  /// The amount of detail in the log.
   ///
-  /// The raw value is that of `HEARTWOOD_LOG`.
+  /// Each level includes the lower levels.
+  ///
+  /// The raw value is the value of `HEARTWOOD_LOG` that selects the level.
   public enum Level: Int, Comparable, Sendable {
     /// Logs nothing.
     case off = 0
     /// Logs each fetch, save and batch request, with its duration.
     case operations = 1
-    /// Logs the compared values, too.
+    /// Also logs the compared values.
     case values = 2
-    /// Logs the IDs found or saved, too.
+    /// Also logs the IDs that were found or saved.
     case objectIDs = 3
-    /// Logs the access path of each fetch, too.
+    /// Also logs the access path of each fetch.
     case accessPaths = 4
 
     /// Returns whether the first level logs less than the second.
@@ -34,21 +36,21 @@ public enum ContextLog {
     max(0, min(Int(ProcessInfo.processInfo.environment["HEARTWOOD_LOG"] ?? "") ?? 0, 4)))
   private static let output = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-  /// The log level; `off` by default.
+  /// The log level, which is `off` by default.
   public static var level: Level {
     get { Level(rawValue: current.load(ordering: .relaxed)) ?? .off }
     set { current.store(newValue.rawValue, ordering: .relaxed) }
   }
 
-  /// Receives the log lines; if it is `nil`, they go to standard error.
+  /// The closure that receives the log lines, or `nil` to write them to standard error.
   ///
-  /// The thread that fetches or saves calls it, so several threads may call it at once.
+  /// It is called on the thread that fetches or saves, so several threads may call it at once.
   public static var handler: (@Sendable (_ line: String) -> Void)? {
     get { output.withLock { $0 } }
     set { output.withLock { $0 = newValue } }
   }
 
-  /// The description of a fetch for the log.
+  /// The description of a fetch in the log.
   struct Fetch {
     let plan: FetchPlan
     /// The access path, if the level includes it.

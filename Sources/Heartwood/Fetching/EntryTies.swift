@@ -1,7 +1,7 @@
 /// Restores the order of index entries whose shortened keys do not determine it.
 ///
-/// Keys longer than the values' prefix in a shortened key can be in any order if that prefix is the
-/// same. Such entries are adjacent; the values in their rows determine their order.
+/// A shortened key contains only a prefix of the values' key. Entries with the same prefix are
+/// adjacent, but can be in any order; the values in their rows determine the right one.
 struct EntryTies {
   private let search: RowSearch
   private let scope: QueryScope
@@ -14,9 +14,9 @@ struct EntryTies {
     self.scope = scope
   }
 
-  /// Adds an entry, and passes on those whose order is known.
+  /// Adds an entry, and passes the entries whose order is known to `body`.
   ///
-  /// - Parameter body: Returns `false` to stop.
+  /// - Parameter body: Called with the numbers in order. Returns `false` to stop.
   /// - Returns: Whether to continue.
   mutating func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool
@@ -33,7 +33,7 @@ struct EntryTies {
     return true
   }
 
-  /// Passes on the pending entries.
+  /// Passes the pending entries to `body` in order.
   mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

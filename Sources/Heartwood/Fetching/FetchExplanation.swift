@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// print(try context.explain(request))
-/// // Quake by its index time, backwards: about 312 of 200,000 rows, until 100 are found.
-/// // Each is checked: magnitude >= 4.5.
+/// // Quake by index time, backwards: about 312 of 200,000 rows, until 100 match.
+/// // Filter: magnitude >= 4.5.
 /// ```
 public struct FetchExplanation: CustomStringConvertible, Sendable {
   /// The steps, in order.
@@ -28,26 +28,26 @@ extension FetchExplanation {
       }
     var first = plan.entity.name
     switch path.kind {
-    case .everyRow: first += ": every one of \(Self.text(total)) rows"
+    case .everyRow: first += ": a scan of all \(Self.text(total)) rows"
     case .objects: first += " by ID: \(rows) rows"
     case .index, .all:
-      let names = uses.map { "\($0.isUnique ? "unique" : "index") \($0.name)" }
-      first += " by its \(names.joined(separator: " and its "))"
+      let names = uses.map { "\($0.isUnique ? "unique index" : "index") \($0.name)" }
+      first += " by \(names.joined(separator: " and "))"
       if path.direction == true { first += ", backwards" }
       first += ": about \(rows) of \(Self.text(total)) rows"
     }
     var steps = [first]
     let stopsEarly = path.direction != nil || !plan.needsSorting
     let isInOrder = stopsEarly && path.leadingTermCount == nil
-    if let limit = plan.limit, stopsEarly { steps[0] += ", until \(Self.text(limit)) are found" }
+    if let limit = plan.limit, stopsEarly { steps[0] += ", until \(Self.text(limit)) match" }
     if !plan.isEverything {
-      steps.append("Each is checked: \(plan.namesWithValues.joined(separator: "; "))")
+      steps.append("Filter: \(plan.namesWithValues.joined(separator: "; "))")
     }
     if !isInOrder {
       let names = plan.order?.terms.map { $0.name + ($0.isReversed ? ", backwards" : "") }
-      let key = names.map { " by \($0.joined(separator: ", then "))" } ?? ", object by object"
+      let key = names.map { " by \($0.joined(separator: ", then "))" } ?? ", comparing objects"
       steps.append(
-        "They are sorted\(key)" + (plan.limit.map { "; the first \(Self.text($0)) stay" } ?? ""))
+        "Sort\(key)" + (plan.limit.map { "; keep the first \(Self.text($0))" } ?? ""))
     }
     self.steps = steps.map { $0 + "." }
     indexes = uses.map(\.name)

@@ -2,14 +2,14 @@ import Foundation
 
 /// The order of a fetch, by stored values.
 ///
-/// `nil` comes first, NaN last, and strings are in the order of Swift. Objects with equal values
-/// are in the order of their creation, or reversed if the last descriptor is. So every access path
-/// yields the same list.
+/// `nil` comes first and NaN last. Strings are in the order of Swift's `String`. Objects with equal
+/// values are in the order of their creation, which is reversed if the last descriptor is reversed.
+/// Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
     let value: QueryTerm.Value
-    /// The slot of the property, if the object itself has it.
+    /// The slot of the property, if the property belongs to the fetched object itself.
     let slot: Int?
     let isReversed: Bool
     /// Whether the values are decimal numbers, which are stored as strings.
@@ -32,8 +32,10 @@ struct FetchOrder {
   /// The order in which objects were created.
   static var byRow: FetchOrder { FetchOrder() }
 
+  /// Creates the order of a request from its sort descriptors.
+  ///
   /// - Parameter section: The key by which objects are grouped, which comes first.
-  /// - Returns: `nil` if the descriptors compare anything but stored values.
+  /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(
     _ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver, section: AnyKeyPath? = nil
   ) throws {
@@ -55,10 +57,10 @@ struct FetchOrder {
     self.terms = terms
   }
 
-  /// Whether equal objects are in the reversed order of their rows.
+  /// Whether objects with equal values are in the reverse order of their rows.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the object of a scope.
+  /// Returns the sort keys of the object in a scope.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
@@ -84,8 +86,8 @@ extension ObjectNumber {
 }
 
 extension FetchRequest {
-  /// Returns the objects in the order of the request, by comparing values in memory with its
-  /// descriptors.
+  /// Returns the objects in the order of the request, comparing their values in memory with the
+  /// sort descriptors.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)
@@ -100,23 +102,24 @@ extension FetchRequest {
 }
 
 extension FetchOrder.Term {
-  /// Creates the section key, in ascending order.
+  /// Creates the term for a section key, in ascending order.
   ///
-  /// - Throws: `unknownProperty` if the key path does not lead to a value with an order.
+  /// - Throws: `unknownProperty` if the key path does not lead to a value that has an order.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
     let term = try resolver.term(at: section)
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be grouped by \(term.name): \(term.type.phrase) has no order.")
+        "Objects cannot be grouped by \(term.name), because \(term.type.phrase) has no order. "
+          + "Use another property for the sections.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,
       isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 
-  /// Returns a negative number if the first value precedes the other, a positive one if it follows,
-  /// ignoring the reversal.
+  /// Returns a negative number if the first value precedes the second and a positive number if it
+  /// follows, ignoring the reversal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
@@ -130,7 +133,7 @@ extension QueryType {
     }
   }
 
-  /// Whether values have an order in which equal ones are adjacent.
+  /// Whether values have an order in which equal values are adjacent.
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
@@ -156,7 +159,8 @@ extension StoredValue {
     first.sortOrder(relativeTo: second, isDecimal: false) < 0
   }
 
-  /// Returns a negative number if this value precedes the other, a positive one if it follows.
+  /// Returns a negative number if this value precedes the other, and a positive number if it
+  /// follows.
   fileprivate func sortOrder(relativeTo other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }
@@ -179,7 +183,7 @@ extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
   /// A plain descriptor of a string compares in the order of stored values, even if another
-  /// descriptor of the request requires objects. On Darwin `compare` would use a locale.
+  /// descriptor of the request requires objects. On Darwin, `compare` would use a locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in
@@ -189,7 +193,7 @@ extension SortDescriptor where Compared: ManagedObject {
     }
   }
 
-  /// Returns the function that reads the string at a key path; `nil` if it leads to something else.
+  /// Returns a function that reads the string at a key path, or `nil` if the value is not a string.
   private static func text(_ keyPath: PartialKeyPath<Compared>) -> ((Compared) -> StoredValue)? {
     switch keyPath {
     case let keyPath as KeyPath<Compared, String>: { .string($0[keyPath: keyPath]) }
@@ -216,7 +220,7 @@ private enum StoredOrder {
   case plain
   case decimal
 
-  /// `nil` for other types, whose `<` is unknown.
+  /// Creates the order for a type, or returns `nil` if the order of the type's `<` is unknown.
   init?(of type: Any.Type) {
     if type == Decimal.self || type == Decimal?.self {
       self = .decimal

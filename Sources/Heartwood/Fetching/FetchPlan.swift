@@ -3,14 +3,17 @@
 /// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values; `nil` if the descriptors compare anything else, which requires
+  /// The order by stored values, or `nil` if the descriptors compare anything else, which requires
   /// objects.
   let order: FetchOrder?
   /// The maximum number of objects needed, including those that the offset skips.
   let limit: Int?
 
+  /// Resolves a request.
+  ///
   /// - Parameters:
-  ///   - renumbered: Maps the numbers that objects had when their IDs were put into the predicate.
+  ///   - renumbered: Maps object numbers in the predicate to the current numbers, which a save may
+  ///     have changed since.
   ///   - section: The key by which objects are grouped first.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
@@ -59,16 +62,16 @@ struct FetchPlan {
   /// Whether the conditions also depend on other objects.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
-  /// The entities that the conditions depend on, including that of the requested objects.
+  /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The objects named in the conditions, by their numbers at planning time.
+  /// The numbers, at planning time, of the objects that the conditions name.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables in a scope.
   var variableCount: Int { resolved.variableCount }
 
-  /// Whether every row matches.
+  /// Whether there are no conditions, so that every row matches.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conjuncts.
@@ -77,7 +80,7 @@ struct FetchPlan {
   /// The name of each condition.
   var names: [String] { resolved.terms.map(\.name) }
 
-  /// Whether the requested order differs from that of the rows.
+  /// Whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
   /// The plan for all objects without conditions, in the order of their rows.
@@ -88,7 +91,7 @@ struct FetchPlan {
   /// The plan for all matching objects, without a limit, in the order of their rows.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
-  /// The same plan, in the order of the rows.
+  /// The plan for the same objects in the order of their rows, for counting them.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns the plan with another limit.
@@ -104,8 +107,8 @@ struct FetchPlan {
     resolved.storages.contains { $0.number == number.entity }
   }
 
-  /// Returns the function that reads the value at a key path of an object; for `nil`, the object
-  /// itself.
+  /// Returns a function that reads the value at a key path of an object, or the object itself if
+  /// the key path is `nil`.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
     guard let keyPath else { return { $0.own } }
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
@@ -119,12 +122,12 @@ struct FetchPlan {
 
   // MARK: Conditions
 
-  /// Returns whether an object matches with its values in memory.
+  /// Returns whether an object matches, based on its values in memory.
   func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
     try scope.with(object) { try holds(in: scope) }
   }
 
-  /// Returns whether the object of a scope matches.
+  /// Returns whether the object in a scope matches.
   func holds(in scope: QueryScope) throws -> Bool {
     for condition in resolved.conditions where try !condition(scope) { return false }
     return true
@@ -140,7 +143,7 @@ struct FetchPlan {
 
   // MARK: Lookups
 
-  /// Returns the number of conditions that demand something of these properties.
+  /// Returns the number of conditions that restrict any of the given properties.
   func demandCount(of slots: Set<Int>) -> Int {
     resolved.terms.count { term in
       term.demands.contains { demand in
@@ -150,7 +153,7 @@ struct FetchPlan {
     }
   }
 
-  /// The numbers of the requested objects, if a condition names them; otherwise `nil`.
+  /// The numbers of the requested objects, or `nil` if no condition names them.
   var namedNumbers: [ObjectNumber]? {
     for demand in resolved.demands {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
@@ -162,7 +165,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// The demands on each property that an index can serve, by slot.
+  /// The demands that an index can serve, by the slot of the property.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
@@ -172,7 +175,7 @@ struct FetchPlan {
     return result
   }
 
-  /// Returns the indexes and reference lists that yield the requested rows, or yield rows in order.
+  /// Returns the indexes and reference lists that can narrow down the requested rows or order them.
   func indexUses(_ model: StoreModel) -> [IndexUse] {
     let demands = demandsBySlot
     guard !demands.isEmpty || needsSorting else { return [] }
@@ -204,7 +207,7 @@ extension FetchPlan {
     /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// The demands of the conditions that lookups can serve.
+    /// The demands of the conditions that can be served by lookups.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
     let referencedEntities: [EntityDescription]
@@ -238,7 +241,7 @@ extension FetchPlan {
       variableCount = other.variableCount
     }
 
-    /// The same rows without conditions.
+    /// The request for the same rows without conditions.
     var everything: ResolvedRequest { ResolvedRequest(everythingOf: self) }
   }
 }

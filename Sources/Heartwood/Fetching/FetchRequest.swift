@@ -1,35 +1,37 @@
 public import Foundation
 
-/// A description of the objects of a class to fetch, and of their order.
+/// A description of which objects of a class to fetch, and in which order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(
 ///   where: #Predicate { $0.code == "nc73275410" }, sort: [SortDescriptor(\.time)], limit: 10)
 /// ```
 public struct FetchRequest<M: ManagedObject> {
-  /// The condition; `nil` for all objects.
+  /// The condition that objects must meet, or `nil` to fetch all objects.
   public var predicate: QueryPredicate<M>?
-  /// The sort descriptors, most significant first; without any, objects come in the order of their
-  /// creation.
-  public var sortDescriptors: [SortDescriptor<M>]
-  /// The maximum number of objects; `nil` for no limit.
+  /// The sort descriptors, most significant first.
   ///
-  /// A negative limit counts as 0.
+  /// Without sort descriptors, objects are in the order of their creation.
+  public var sortDescriptors: [SortDescriptor<M>]
+  /// The maximum number of objects, or `nil` for no limit.
+  ///
+  /// A negative limit is treated as 0.
   public var fetchLimit: Int?
   /// The number of leading objects to skip.
   ///
-  /// A negative offset counts as 0.
+  /// A negative offset is treated as 0.
   public var fetchOffset: Int
-  /// The number of objects that a batched result loads at a time; 0 leaves that to the context.
+  /// The number of objects that a batched result loads at a time; if 0, the context chooses it.
   public var fetchBatchSize: Int
-  /// The relationships whose objects are fetched as well, each with one query.
+  /// The relationships whose objects are also fetched, with one query for each relationship.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
-  /// Whether values are read along with the objects; if not, each object is a fault that reads its
-  /// own.
+  /// Whether values are read together with the objects.
+  ///
+  /// If `false`, each object is a fault that reads its values when it is used.
   public var includesPropertyValues = true
   /// Whether objects are returned as faults.
   ///
-  /// If ``includesPropertyValues`` is set, firing them causes no further read.
+  /// If ``includesPropertyValues`` is `true`, firing the faults causes no further reads.
   public var returnsObjectsAsFaults = true
   /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true
@@ -48,7 +50,7 @@ public struct FetchRequest<M: ManagedObject> {
     fetchBatchSize = batchSize
   }
 
-  /// Creates a request with a compound predicate or one parsed from a format.
+  /// Creates a request with a compound predicate or with a predicate parsed from a format string.
   @_disfavoredOverload
   public init(
     where predicate: QueryPredicate<M>?, sort: [SortDescriptor<M>] = [], limit: Int? = nil,
@@ -66,21 +68,20 @@ public struct FetchRequest<M: ManagedObject> {
   /// The maximum number of objects.
   var limit: Int? { fetchLimit.map { max(0, $0) } }
 
-  /// The end of the page, as a number of objects counted from the first; `nil` if there is no
-  /// limit.
+  /// The number of objects up to the end of the page, or `nil` if there is no limit.
   var end: Int? {
     guard let limit else { return nil }
     let (end, isBeyond) = offset.addingReportingOverflow(limit)
     return isBeyond ? nil : end
   }
 
-  /// Returns the page of all objects that offset and limit select.
+  /// Returns the objects that the offset and the limit select from a list.
   func page<Element>(of all: [Element]) -> [Element] {
     guard offset > 0 || limit != nil else { return all }
     let rest = all.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// Returns the number of objects that offset and limit select from a total.
+  /// Returns the number of objects that the offset and the limit select from a total.
   func pageCount(of total: Int) -> Int { min(max(0, total - offset), limit ?? .max) }
 }

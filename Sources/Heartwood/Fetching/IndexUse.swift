@@ -1,13 +1,13 @@
 /// The use of an index, or of a list of references, to narrow down a plan.
 struct IndexUse {
   private let entity: EntityDescription
-  /// The attributes of the index.
+  /// The slots of the indexed attributes.
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
   /// The keys to look up individually: complete values of a unique index.
   let keys: [Key]
-  /// The other ranges of entries to read, in order.
+  /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]
   /// The slots whose demands the index serves.
   let slots: [Int]
@@ -30,7 +30,7 @@ struct PropertyDemand {
     case .among(let others):
       if values.map({ $0.count > others.count }) ?? true { values = others }
     case .range(let first, let last):
-      // Keeps the narrower bound of each.
+      // Keep the narrower of the two bounds at each end.
       if let first, (lower?.order(to: first) ?? -1) < 0 { lower = first }
       if let last, (upper?.order(to: last) ?? 1) > 0 { upper = last }
     case .prefix(let text):
@@ -46,14 +46,19 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The maximum number of lookups in one use; if it is exceeded, fewer attributes are used.
+  /// The maximum number of lookups in one use.
+  ///
+  /// If it would be exceeded, fewer attributes are used.
   private static let maxLookups = 1000
 
   /// The names of the attributes.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// - Parameter needsDemands: Whether the index is of no use for its order alone.
-  /// - Returns: `nil` if the index may lack requested objects, or is of no use.
+  /// Creates the use of an index that serves the demands of a plan.
+  ///
+  /// - Parameter needsDemands: Whether the index must serve a demand, because its order alone is
+  ///   not useful.
+  /// - Returns: `nil` if the index may lack requested objects or cannot be used.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
     needsDemands: Bool, isNeverNull: (Int) -> Bool
@@ -94,7 +99,7 @@ extension IndexUse {
     let isLookup =
       index.isUnique && rest.isEmpty
       && !prefixes.contains { EntryKey.isShortened($0, isUnique: true) }
-    // Merges overlapping ranges, so that each entry is read once, in index order.
+    // Merge overlapping ranges, so that each entry is read once, in index order.
     ranges = EntryRange.merged(ranges)
     entity = index.entity
     attributes = index.slots
@@ -153,7 +158,7 @@ extension IndexUse {
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Returns the direction, `true` for reversed, if the rows come in an order; otherwise `nil`.
+  /// Returns whether the index must be read backwards for an order, or `nil` if it lacks the order.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?

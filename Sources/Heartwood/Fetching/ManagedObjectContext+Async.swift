@@ -1,11 +1,11 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// Fetches the objects of a request; another thread finds and reads their rows.
+  /// Fetches the objects of a request, using another thread to find and read their rows.
   ///
-  /// Meanwhile, the caller's thread is free, for example for other tasks of its actor. It creates
-  /// the objects at the end. If unsaved changes of the context must be included, or it is a child
-  /// context, or the request compares objects, the caller's thread does all of the work.
+  /// In the meantime, the caller's thread is free, for example for other tasks of its actor.
+  /// Afterwards, it creates the objects. The caller's thread does all of the work if unsaved
+  /// changes must be included, if this is a child context, or if the request compares objects.
   ///
   /// ```swift
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     return try performAndWait { try finishFetch(request, rows, begun) }
   }
 
-  /// Returns the generation for another thread to read; `nil` if another thread cannot run the
+  /// Returns the generation for another thread to read, or `nil` if another thread cannot run the
   /// fetch.
   private func beginFetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> Snapshot? {
     try performAndWait {
@@ -42,8 +42,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Creates the objects of the rows that another thread read; fetches again if the context changed
-  /// meanwhile.
+  /// Creates the objects of the rows that another thread read, or fetches again if the context has
+  /// changed in the meantime.
   private func finishFetch<M: ManagedObject>(
     _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
   ) throws -> [M] {

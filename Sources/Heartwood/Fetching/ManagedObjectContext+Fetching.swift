@@ -5,10 +5,10 @@ extension ManagedObjectContext {
   ///
   /// Unsaved changes of the context are included, unless the request excludes them.
   ///
-  /// - Throws: `unknownEntity` or `unknownProperty` if the request uses something that the model
-  ///   does not have; errors of reading rows; ``faultError``.
-  /// - Complexity: One row read for each object that matches the predicate's conditions on unique
-  ///   or indexed attributes; without such conditions, one for every row of the entity.
+  /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property in the
+  ///   request; errors from reading rows; ``faultError``.
+  /// - Complexity: Reads one row for each object that matches the predicate's conditions on unique
+  ///   or indexed attributes. Without such conditions, it reads every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -16,14 +16,14 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
-    // Converted to an array of the class at the end: appending to an array of a generic class takes
-    // as long as filling an object.
+    // This array is converted to an array of `M` at the end: appending to an array of a generic
+    // class takes as long as filling an object.
     var found: [ManagedObject] = []
     func append(_ candidate: Candidate) {
       if let object = candidate.object { found.append(object) }
     }
     let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    // Rows arrive in the requested order, so each object is created immediately.
+    // If rows arrive in the requested order, each object is appended as soon as it is found.
     try candidates(
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? append : nil
     ).forEach(append)
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
   /// Fetches the IDs of the objects of a request, in the order of ``fetch(_:)``.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``; no objects are created unless a sort order or a condition
+  /// - Complexity: As ``fetch(_:)``, but no objects are created unless a sort order or a condition
   ///   needs them.
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>
@@ -99,7 +99,7 @@ extension ManagedObjectContext {
   /// Fetches the objects of a request as a collection that loads them on access.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetchObjectIDs(_:)``, and one row read for each accessed object.
+  /// - Complexity: As ``fetchObjectIDs(_:)``, plus one row read for each accessed object.
   public func fetchBatched<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> BatchedResults<M> {
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
 
   // MARK: Searching
 
-  /// Returns the numbers of the objects of a request, in its order.
+  /// Returns the numbers of the objects of a request, in the order of the request.
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
@@ -165,7 +165,8 @@ extension ManagedObjectContext {
   ) throws {
     let property = try model.schema.property(keyPath, of: entity)
     guard property.isRelationship else {
-      throw ObjectGraphError(.unknownProperty, "\(property.name) is not a relationship.")
+      throw ObjectGraphError(
+        .unknownProperty, "\(property.name) is not a relationship and cannot be prefetched.")
     }
     var faults: Set<ManagedObject> = []
     for object in objects {

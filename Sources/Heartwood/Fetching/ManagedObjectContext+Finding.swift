@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// The content that a fetch needs of each candidate.
+  /// The content that a fetch needs from each candidate.
   enum CandidateContent {
     case number
     case object
@@ -9,20 +9,23 @@ extension ManagedObjectContext {
   /// An object found by a fetch.
   struct Candidate {
     let number: ObjectNumber
-    /// The sort keys, unless it was found in order.
+    /// The sort keys, unless the object was found in order.
     var keys: FetchOrder.Keys?
     /// The object, if requested.
     var object: ManagedObject?
     /// The values, if requested.
     var values: [StoredValue] = []
-    /// Whether it has the requested content.
+    /// Whether the candidate has the requested content.
     var isComplete = false
   }
 
-  /// Returns the objects of a plan; in its order and up to its limit if the order is by stored
-  /// values.
+  /// Returns the objects that match a plan.
   ///
-  /// - Parameter body: Called with each object, in any order, instead of returning them.
+  /// If the plan's order is by stored values, the objects are in that order, up to the plan's
+  /// limit.
+  ///
+  /// - Parameter body: If given, it is called with each object, in any order, and no objects are
+  ///   returned.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -40,7 +43,7 @@ extension ManagedObjectContext {
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {
-          // It is evaluated after derived values were updated from the row.
+          // The object can be evaluated only after its derived values were updated from the row.
           _ = try materialize(number, storage, record)
           if object.hasChanges { return true }
         }
@@ -69,7 +72,7 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Returns the objects of a plan that were changed in this context, with their values here.
+  /// Returns the objects changed in this context whose values here match a plan.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
@@ -81,13 +84,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the objects of a plan in this context that a child context has not changed.
+  /// Returns the objects of this context that match a plan and were not changed in a child context.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext
   ) throws -> [Candidate] {
-    // Unchanged objects match as the plan found them, unless conditions depend on objects that the
-    // child changed.
+    // Objects that are unchanged in the child match there as well, unless the conditions depend on
+    // objects that the child changed.
     let reevaluatesAll = includesPendingChanges && child.hasOwnChanges && plan.dependsOnOtherObjects
     let others = try candidates(
       reevaluatesAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
@@ -145,8 +148,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a scope for the conditions of a plan: it reads rows, except for objects that were
-  /// changed here or in a parent.
+  /// Returns a scope for the conditions of a plan, which reads rows, except for objects that were
+  /// changed in this context or in a parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
   ) throws -> QueryScope {
@@ -163,7 +166,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Returns the object with a number if it was changed here, otherwise in the nearest parent.
+  /// Returns the object with a number that was changed in this context, or else in the nearest
+  /// parent.
   private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
     changedObject(number) ?? parent?.nearestChangedObject(number)
   }

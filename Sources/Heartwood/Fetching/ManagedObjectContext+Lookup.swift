@@ -1,21 +1,21 @@
 extension ManagedObjectContext {
-  /// Returns the loaded object with a unique value; `nil` if there is none.
+  /// Returns the object with a unique value and loads it, or returns `nil` if there is none.
   ///
   /// ```swift
   /// let quake = try context.existingObject(where: \Quake.code, equals: "nc73275410")
   /// ```
   ///
-  /// It returns the same object as a fetch with that condition, but faster, as there is no
-  /// predicate to resolve.
+  /// The method returns the same object as a fetch with this condition. It is faster because there
+  /// is no predicate to resolve.
   ///
   /// - Parameters:
-  ///   - keyPath: An attribute that is declared `Unique` by itself.
-  ///   - value: The value to find; no object is found for `nil`.
-  /// - Throws: `unknownProperty` if the attribute is not unique; errors of reading rows;
+  ///   - keyPath: An attribute that is declared `Unique` on its own.
+  ///   - value: The value to find. For `nil`, no object is found.
+  /// - Throws: `unknownProperty` if the attribute is not unique; errors from reading rows;
   ///   ``faultError``.
-  /// - Complexity: One index entry and one row read. Each object with unsaved changes is processed
+  /// - Complexity: Reads one index entry and one row. Each object with unsaved changes is processed
   ///   once, at the first call after its change, so finding or creating n objects takes O(n log n).
-  ///   For an attribute of type `Decimal`, each call evaluates all of them.
+  ///   For an attribute of type `Decimal`, each call evaluates all objects with unsaved changes.
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, equals value: Value
   ) throws -> M? {
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
           + "\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // NaN equals nothing.
+    // NaN does not equal any value.
     if wanted.isNull || wanted.isNotANumber { return nil }
     // Equal decimal numbers may have different representations, and long strings have shortened
     // keys.
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     if parent == nil, !hasOwnChanges {
       found = try storedObject(with: wanted, index) as? M
     } else {
-      // If several objects have the value, which a save would reject, returns the first in fetch
+      // If several objects have the value, which a save would reject, return the first one in fetch
       // order.
       found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
         .min { $0.number.isCreated(before: $1.number) }

@@ -16,12 +16,12 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
-  /// an offset, only that page is aggregated.
+  /// an offset, only the objects that they select are aggregated.
   ///
   /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property with
   ///   several values.
-  /// - Complexity: As ``fetch(_:)``; memory does not grow with the number of objects, unless there
-  ///   is a limit or an offset.
+  /// - Complexity: As ``fetch(_:)``. Memory use does not grow with the number of objects, unless
+  ///   there is a limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
     _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
   ) throws -> (repeat each Value) {
@@ -42,10 +42,10 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// - Returns: A group for each distinct value, in ascending order: `nil` first, strings in the
-  ///   order of Swift.
+  /// - Returns: A group for each distinct value, in ascending order. `nil` comes first, and strings
+  ///   are in the order of Swift's `String`.
   /// - Throws: As ``aggregate(_:_:)``.
-  /// - Complexity: As ``aggregate(_:_:)``; memory grows with the number of groups.
+  /// - Complexity: As ``aggregate(_:_:)``. Memory use grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
     _ request: FetchRequest<M>, by key: KeyPath<M, Key>,
     _ aggregates: repeat Aggregate<M, each Value>
@@ -74,9 +74,9 @@ extension ManagedObjectContext {
   /// Key paths may lead through to-one relationships.
   ///
   /// - Parameters:
-  ///   - request: The objects and their order.
+  ///   - request: The request that selects and orders the objects.
   ///   - keyPaths: The properties to fetch.
-  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request
+  ///   - isDistinct: Whether duplicate rows are removed. The limit and the offset of the request
   ///     then apply to the remaining rows.
   /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
   /// - Complexity: As ``fetch(_:)``.
@@ -108,8 +108,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `body` with the values of some key paths for each object of a request; a `nil` key path
-  /// stands for the object itself.
+  /// Calls `body` with the values of some key paths for each object of a request.
+  ///
+  /// A `nil` key path stands for the object itself.
   private func forEachRow<M: ManagedObject>(
     _ request: FetchRequest<M>, _ keyPaths: [AnyKeyPath?], inOrder: Bool = false,
     _ body: @escaping ([StoredValue]) throws -> Void

@@ -1,9 +1,11 @@
-// Indexes that order rows by the leading sort descriptors only: the rows come in groups, each of
-// which is sorted, and groups beyond the limit are not read.
+// Supports indexes that order rows only by the leading sort descriptors. Their rows arrive in
+// groups; each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
-  /// Returns the number of leading sort terms that the entries follow, and whether in reverse;
-  /// `nil` if none.
+  /// Returns the number of leading sort terms by which the entries are ordered, and whether that
+  /// order is reversed.
+  ///
+  /// Returns `nil` if there are none.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {
     var rest = orderedSlots[...]
     var count = 0
@@ -22,8 +24,10 @@ extension IndexUse {
     return isBackwards.map { (count, $0) }
   }
 
-  /// Returns the estimated number of rows in the first group that a plan reads in this order; `nil`
-  /// if no bound gives the start, as the key of the previous page does.
+  /// Returns the estimated number of rows in the first group that a plan reads in this order.
+  ///
+  /// Returns `nil` if the plan has no bound at which the group starts, such as the last key of the
+  /// previous page.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {

@@ -23,15 +23,17 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// The numbers of rows to look up together: few at first, since a limit may end the search early.
+  /// The initial number of rows to look up together, small because a limit may end the search
+  /// early.
   private static let firstLookups = 16
   private static let maxLookupCount = 512
 
-  /// Calls `body` with each matching record, until it returns `false`; the scope is set to that
-  /// record during the call.
+  /// Calls `body` with each matching record until it returns `false`.
   ///
-  /// Rows come in the order of the plan if the path provides it, otherwise in the order of their
-  /// numbers.
+  /// During the call, the scope is set to that record.
+  ///
+  /// Rows are passed in the order of the plan if the path provides it, otherwise in the order of
+  /// their numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -63,11 +65,11 @@ struct RowSearch {
     }
   }
 
-  /// Returns the numbers of the rows on the path, in order; `nil` for a full scan.
+  /// Returns the numbers of the rows on the path in ascending order, or `nil` for a full scan.
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
-    // A temporary number has no row, even if its row bits match one.
+    // A temporary number has no row, even if its row bits match those of a row.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -87,7 +89,9 @@ struct RowSearch {
     return result
   }
 
-  /// - Parameter body: Called with the number of an entry, and its key if that was read.
+  /// Calls `body` with the entries of an index until it returns `false`.
+  ///
+  /// - Parameter body: Called with the number of an entry, and with its key if the key was read.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {
@@ -133,7 +137,7 @@ struct RowSearch {
     }
   }
 
-  /// Pending row lookups, run in batches of one entity so that their cache misses overlap.
+  /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
   private struct RowLookups {
     let search: RowSearch
     let scope: QueryScope
@@ -149,7 +153,9 @@ struct RowSearch {
 
     mutating func add(_ number: ObjectNumber) { numbers.append(number) }
 
-    /// Looks up the pending rows; returns `false` if `body` stopped.
+    /// Looks up the pending rows.
+    ///
+    /// Returns `false` if `body` returned `false`.
     mutating func run(
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {

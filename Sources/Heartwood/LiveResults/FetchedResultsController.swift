@@ -11,16 +11,18 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
-/// On each access, the list is what a fetch would return at that moment. Updates examine only the
+/// On each access, the list equals the result of a fetch at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
-/// themselves; see `Docs/Guides/LiveResults.md` for these requests. The controller must be used on
+/// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
 /// the thread of its context, and it retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
-  /// The request; a new one takes effect at the next ``performFetch()``.
+  /// The fetch request.
+  ///
+  /// If it is changed, the new request takes effect at the next ``performFetch()``.
   public var fetchRequest: FetchRequest<M>
   /// The context of the objects.
   public let managedObjectContext: ManagedObjectContext
-  /// The property whose values define the sections; `nil` for no sections.
+  /// The property whose values define the sections, or `nil` for no sections.
   public let sectionKeyPath: PartialKeyPath<M>?
   private var list: LiveList?
   private var feed: ResultsFeed?
@@ -30,11 +32,12 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Creates a controller, whose list is empty until ``performFetch()``.
   ///
   /// - Parameters:
-  ///   - fetchRequest: The objects and their order.
+  ///   - fetchRequest: The request that selects and orders the objects.
   ///   - context: The context of the objects.
-  ///   - sectionedBy: An attribute, possibly of an object reached through to-one relationships.
-  ///     Objects with the same value form a section. Sections are in the order of their values:
-  ///     that of the first sort descriptor if it has the same property, otherwise ascending.
+  ///   - sectionedBy: An attribute of the objects, or of an object reached through to-one
+  ///     relationships. Objects with the same value form a section. The sections are in ascending
+  ///     order of their values, or in the order of the first sort descriptor if it has the same
+  ///     property.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionedBy: PartialKeyPath<M>? = nil
@@ -52,7 +55,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
   /// If the list was fetched before, the differences are reported like any other change. The list
-  /// of a removed store is empty until the store is added again and the list fetched again.
+  /// of a removed store is empty until the store is added and the list is fetched again.
   ///
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
   ///   define sections.
@@ -79,8 +82,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The objects, in the order of the request.
   ///
-  /// - Complexity: O(objects), and one row read for each that was not accessed before. ``count``
-  ///   and ``object(at:)-(Int)`` avoid that.
+  /// - Complexity: O(objects), plus one row read for each object that was not accessed before.
+  ///   ``count`` and ``object(at:)-(Int)`` avoid this cost.
   public var fetchedObjects: [M] {
     guard let list = currentList() else { return [] }
     return [M](list.objects(in: 0..<list.count))
@@ -91,7 +94,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Complexity: O(1) if nothing has changed.
   public var count: Int { currentList()?.count ?? 0 }
 
-  /// The IDs of the objects, in order; no object is loaded.
+  /// The IDs of the objects in order, without loading the objects.
   ///
   /// - Complexity: O(objects).
   public var objectIDs: [ManagedObjectID] {
@@ -102,7 +105,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Returns the object at a position.
   ///
   /// - Precondition: The position is in the list.
-  /// - Complexity: O(log n), and one row read if the object was not accessed before.
+  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
   public func object(at position: Int) -> M {
     // `precondition` would drop the message in a release build.
     guard let list = currentList(), position >= 0, position < list.count,
@@ -111,7 +114,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return object
   }
 
-  /// Returns the position of an object; `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
@@ -119,7 +122,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.position(of: object.number)
   }
 
-  /// Returns the position of the object with an ID; `nil` if it is not in the list.
+  /// Returns the position of the object with an ID, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
@@ -129,7 +132,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Sections
 
-  /// The sections, in order; a single one with all objects if there is no section property.
+  /// The sections in order, or one section with all objects if there is no section property.
+  ///
+  /// An empty list has no sections.
   ///
   /// - Complexity: O(sections).
   public var sections: [ResultsSection<M>] {
@@ -150,17 +155,19 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Returns the object at a position in a section.
   ///
   /// - Precondition: The section and the position exist.
-  /// - Complexity: O(sections + log n), and one row read if the object was not accessed before.
+  /// - Complexity: O(sections + log n), plus one row read if the object was not accessed before.
   public func object(at path: IndexPath) -> M {
     let sections = sections
     guard path.count == 2, sections.indices.contains(path[0]),
       (0..<sections[path[0]].count).contains(path[1])
-    else { fatalError("\(path) is not in the list. Compare with sections and their counts first.") }
+    else {
+      fatalError("\(path) is not in the list. Compare it with sections and their counts first.")
+    }
     return object(at: sections[path[0]].range.lowerBound + path[1])
   }
 
-  /// Returns the section of an object and its position in it; `nil` if the object is not in the
-  /// list.
+  /// Returns the section of an object and its position in the section, or `nil` if the object is
+  /// not in the list.
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {
@@ -172,10 +179,12 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// The changes from now on, for one observer; each change is delivered once, in order.
+  /// A stream of the changes from now on, for one observer.
+  ///
+  /// Each change is delivered once, in order.
   ///
   /// There is an element only if objects were removed, inserted or moved, or their values changed.
-  /// Undelivered changes are buffered. The stream ends with the controller.
+  /// Undelivered changes are buffered. The stream ends when the controller is deallocated.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
   /// Called immediately after each change, on the thread of the context.

@@ -1,20 +1,20 @@
 /// A directory of the lists that an object of an entity may belong to.
 ///
-/// A list whose predicate requires certain values of a property is found by the object's value of
-/// that property. So of a thousand lists with different requirements, only a few evaluate each
-/// object. The result may contain lists that the object does not match, but never misses one that
-/// it matches.
+/// If the predicate of a list requires certain values of a property, the list is found by an
+/// object's value of that property. Of a thousand lists with different requirements, only a few
+/// then evaluate each object. The result may contain lists that the object does not match, but it
+/// contains every list that the object matches.
 struct ListDirectory {
   /// The lists that require ranges of values of one property: an interval tree in an array.
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []
-    /// For the middle of each part of the binary search, the greatest upper bound in that part;
-    /// `nil` if one of them is unbounded.
+    /// For the middle of each span of the binary search, the greatest upper bound in that span;
+    /// `nil` if any range in the span is unbounded.
     private var ends: [StoredValue?] = []
 
     struct Range {
-      /// The first and the last value; `nil` if unbounded.
+      /// The first and last values of the range; `nil` if it is unbounded on that side.
       let lower: StoredValue?
       let upper: StoredValue?
       let list: LiveList
@@ -87,10 +87,10 @@ struct ListDirectory {
     self.ranges = ranges.map { Ranges($0.key, $0.value) }
   }
 
-  /// Whether any object may belong to every list.
+  /// Whether every list must evaluate every object.
   var coversAll: Bool { ranges.isEmpty }
 
-  /// A search for the lists that an object may belong to, with its old or new values.
+  /// A search for the lists that an object may belong to, based on its old or new values.
   struct Search {
     private let directory: ListDirectory
     private(set) var lists: [LiveList]
@@ -115,7 +115,7 @@ struct ListDirectory {
 }
 
 extension PropertyDemand {
-  /// The requested values as ranges; `nil` if that is impossible.
+  /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
     // A value that is unordered with itself, such as NaN, is unordered with all others.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }

@@ -1,7 +1,7 @@
-/// The result of a request, kept equal to that of a new fetch.
+/// The result of a request, which is kept equal to the result of a new fetch.
 ///
-/// It stores the order and the sort keys of objects, and an object itself only after it was
-/// accessed. The ``ResultsFeed`` of its store context first reports the objects whose position may
+/// The list stores the order and the sort keys of objects, and an object itself only after it was
+/// accessed. The ``ResultsFeed`` of the store context first reports the objects whose positions may
 /// have changed, and then makes the list apply these changes.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
@@ -18,7 +18,7 @@ final class LiveList {
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private(set) var sections = SectionCounts()
-  /// Whether the tree contains the complete result, rather than its beginning.
+  /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true
   /// The values of each object at the last fetch, for lists in a child context, which are always
   /// refetched.
@@ -28,7 +28,9 @@ final class LiveList {
   /// Called after each change.
   var didChange: (ResultsChange) -> Void = { _ in }
 
-  /// - Throws: Errors of reading rows.
+  /// Creates a list and fetches its entries.
+  ///
+  /// - Throws: Errors from reading rows.
   init(_ query: LiveQuery, _ feed: ResultsFeed) throws {
     self.query = query
     self.feed = feed
@@ -60,7 +62,7 @@ final class LiveList {
     tree.entry(at: window.lowerBound + position).number
   }
 
-  /// Returns the position of an object; `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
@@ -70,7 +72,7 @@ final class LiveList {
 
   func numbers() -> [ObjectNumber] { tree.entries(in: window).map(\.number) }
 
-  /// Returns the objects at some positions, and loads those that are not in memory.
+  /// Returns the objects in a range of positions, and loads the objects that are not in memory.
   func objects(in range: Range<Int>) -> [ManagedObject] {
     let start = window.lowerBound
     let entries = tree.entries(in: start + range.lowerBound..<start + range.upperBound)
@@ -94,8 +96,8 @@ final class LiveList {
 
   /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: Returns whether a value of the object changed; called only for objects
-  ///   in the list.
+  /// - Parameter isUpdated: Returns whether a value of the object has changed. Called only for
+  ///   objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -111,9 +113,9 @@ final class LiveList {
 
   /// Applies the recorded changes.
   ///
-  /// - Parameter isUpdated: Returns whether a value of an object changed.
-  /// - Returns: A function that notifies the observer; `nil` if nothing changed.
-  /// - Throws: Errors of reading rows; the list is unchanged then.
+  /// - Parameter isUpdated: Returns whether a value of an object has changed.
+  /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
+  /// - Throws: Errors from reading rows, in which case the list is unchanged.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
     defer {
       edits = [:]
@@ -188,7 +190,7 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// Returns the difference from an earlier list; `nil` if there is none.
+  /// Returns the difference from an earlier list, or `nil` if there is none.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)
@@ -252,7 +254,7 @@ final class LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("inconsistent changes of a list")
+      preconditionFailure("the changes of a list are inconsistent")
     }
     return difference
   }

@@ -1,45 +1,49 @@
-/// The resolved request of a list, and the evaluation of its conditions for objects.
+/// The resolved request of a list, which also evaluates the conditions for individual objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// Whether the result is complete, rather than its beginning.
+    /// Whether the result is complete, rather than only its beginning.
     var isComplete = true
-    /// The values of the objects, in a child context.
+    /// The values of the objects, if the list belongs to a child context.
     var values: [ObjectNumber: [StoredValue]] = [:]
   }
 
   let offset: Int
   let limit: Int?
-  /// The section key; `nil` without sections.
+  /// The section key, or `nil` if the list has no sections.
   let sectionTerm: FetchOrder.Term?
   let includesPendingChanges: Bool
   /// The numbers of the entities whose objects can be in the list.
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
   let referencedEntities: Set<Int>
-  /// Whether the list must be refetched after any change of an entity it depends on: its conditions
-  /// depend on other objects than those in the list, objects are compared by more than their
-  /// values, or it belongs to a child context.
+  /// Whether the list must be refetched after any change of an entity that it depends on.
+  ///
+  /// This is necessary if its conditions depend on objects outside the list, if objects are
+  /// compared by more than their values, or if the list belongs to a child context.
   let fetchesAgain: Bool
-  /// The property by whose values ``ListDirectory`` finds the list, and the required ranges; `nil`
-  /// if any object may belong to it.
+  /// The property by whose values ``ListDirectory`` finds the list, and the required ranges.
+  ///
+  /// It is `nil` if any object may belong to the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
   /// The number of renumberings that the plan takes into account.
   private var changeCount: Int
-  /// Whether the plan refers to objects by other numbers than when the list was fetched.
+  /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
-  /// Sorts objects, if the order of the request is not one of stored values.
+  /// Sorts objects, if the request does not order them by stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
   /// Returns the page that the limit and the offset of the request select.
   private let page: ([Entry]) -> [Entry]
 
+  /// Resolves the request of a list.
+  ///
   /// - Parameter section: The key by which objects are grouped first.
   /// - Throws: `unknownEntity`, `unknownProperty` or `unsupportedPredicate`.
   init<M: ManagedObject>(
@@ -58,7 +62,7 @@ final class LiveQuery {
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
     // A list that is refetched contains only its own page.
     offset = fetchesAgain ? 0 : request.offset
-    // A limit that no list can reach counts as none.
+    // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
@@ -71,9 +75,9 @@ final class LiveQuery {
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { storeContext.object($0) }
   }
 
-  /// Updates the objects named in the predicate to their current numbers.
+  /// Updates the plan if objects that the predicate names have been renumbered.
   ///
-  /// - Returns: Whether any of them has another number than before.
+  /// - Returns: Whether the plan has new object numbers.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
@@ -105,8 +109,9 @@ final class LiveQuery {
   /// The order of the entries in a list.
   var treeOrder: FetchOrder { plan.order ?? .byRow }
 
-  /// The number of entries to which a list with a limit is filled: more than the list shows, so
-  /// that not every removal causes a fetch.
+  /// The number of entries that a list with a limit keeps.
+  ///
+  /// It keeps more than it shows, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row.
@@ -117,7 +122,7 @@ final class LiveQuery {
   }
 
   private static let minSpareCount = 64
-  /// The greatest end of a list with a limit that is not treated as unlimited.
+  /// The greatest end of a list with a limit; lists with a greater end are treated as unlimited.
   private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.
@@ -128,14 +133,14 @@ final class LiveQuery {
 
   // MARK: Evaluation of one object
 
-  /// Returns the sort keys of a row; `nil` if it does not match.
+  /// Returns the sort keys of a row, or `nil` if it does not match.
   func keys(
     _ number: ObjectNumber, _ storage: EntityStorage, _ record: RecordView
   ) throws -> FetchOrder.Keys? {
     try scope.with(record, storage, number) { try keys(number) }
   }
 
-  /// Returns the sort keys of an object with its values in memory; `nil` if it does not match.
+  /// Returns the sort keys of an object with its values in memory, or `nil` if it does not match.
   func keys(_ object: ManagedObject) throws -> FetchOrder.Keys? {
     try scope.with(object) { try keys(object.number) }
   }
@@ -148,7 +153,7 @@ final class LiveQuery {
 
   /// Returns the result of a fetch.
   ///
-  /// - Throws: Errors of reading rows.
+  /// - Throws: Errors from reading rows.
   func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
     // A removed store has no objects.
     guard !storeContext.model.isRemoved else { return Found(entries: []) }
@@ -191,7 +196,7 @@ final class LiveQuery {
     return Found(entries: entries, values: values)
   }
 
-  /// Groups the entries by section, and keeps their order within each.
+  /// Groups the entries by section, and keeps their order within each section.
   private func grouped(_ entries: [Entry]) -> [Entry] {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in
@@ -204,7 +209,7 @@ final class LiveQuery {
 extension ManagedObject {
   /// Returns the values of attributes and to-one relationships in memory, by slot.
   func columnValues() throws -> [StoredValue] {
-    // A fault would show the declared values.
+    // Without this, a fault would have the declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

@@ -1,4 +1,4 @@
-/// A change of the list of a ``FetchedResultsController``.
+/// A change to the list of a ``FetchedResultsController``.
 ///
 /// ```swift
 /// for await change in controller.changes {
@@ -8,15 +8,17 @@
 public struct ResultsChange: Sendable {
   /// The difference between the old and the new list: removed, inserted and moved objects.
   ///
-  /// A moved object is removed and inserted, each associated with the other. The first save of an
-  /// object changes its ID: the temporary ID is removed, and the permanent one is inserted.
+  /// A moved object is both removed and inserted, and the two changes are associated with each
+  /// other. The first save of an object changes its ID: the temporary ID is removed, and the
+  /// permanent ID is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// The objects that kept their position among the others, but have another value of an attribute
-  /// or a to-one relationship than before, in list order.
+  /// The objects that did not move relative to each other, but whose attributes or to-one
+  /// relationships have new values, in list order.
   public let updated: [ManagedObjectID]
-  /// The difference between the old and the new section names; empty without sections.
+  /// The difference between the old and new section names; empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>
-  /// The generation that the list shows now, on top of which are the context's changes; `nil` if it
-  /// has no token, as in a child context.
+  /// The generation that the list now shows, together with the context's unsaved changes.
+  ///
+  /// It is `nil` if the generation has no token, as in a child context.
   public let generation: QueryGenerationToken?
 }

@@ -1,7 +1,8 @@
 /// The entries removed from and inserted into a list, with their old or new positions.
 ///
-/// An entry that was only reinserted at its old position, relative to those that stayed, counts as
-/// one that stayed. The edits alone determine the mapping of positions for all entries that stayed.
+/// An entry that was reinserted at its old position, relative to the entries that stayed, is
+/// treated as one of them. The edits alone determine how positions of all entries that stayed are
+/// mapped.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -10,20 +11,22 @@ struct ResultsEdits {
     let entry: Entry
   }
 
-  /// By old position.
+  /// The removed entries, by old position.
   private(set) var removed: [Placed]
-  /// By new position.
+  /// The inserted entries, by new position.
   private(set) var inserted: [Placed]
   /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
 
+  /// Creates the edits, without entries that were reinserted at their old position.
+  ///
   /// - Parameter areTogether: Returns whether an entry is still in its section.
   init(
     removed: [Placed], inserted: [Placed], areTogether: (Entry, Entry) -> Bool
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // An entry can have stayed only if the number of entries that stayed before it is the same.
+    // An entry can have stayed only if the number of unmoved entries before it is the same.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))
@@ -42,9 +45,9 @@ struct ResultsEdits {
     self.inserted.removeAll { returned.contains($0.entry.number) }
   }
 
-  /// Returns the edits from one list to another, and the entries that need not move.
+  /// Returns the edits that turn one list into another, and the entries that need not move.
   ///
-  /// - Complexity: O(entries · log entries), less if most are in the same order.
+  /// - Complexity: O(entries · log entries), or less if most entries are in the same order.
   static func between(
     _ old: [Entry], _ new: [Entry], areTogether: (Entry, Entry) -> Bool
   ) -> (edits: ResultsEdits, stays: Set<ObjectNumber>) {
@@ -92,26 +95,25 @@ struct ResultsEdits {
 
   // MARK: Positions of entries that stayed
 
-  /// Returns the new position of an entry that stayed, from its old one; `nil` if the entry was
-  /// removed.
+  /// Returns the new position of an entry from its old position, or `nil` if the entry was removed.
   func positionAfter(_ position: Int) -> Int? {
     Self.position(removed, position).map { Self.position(of: $0, inserted) }
   }
 
-  /// Returns the old position of an entry that stayed, from its new one; `nil` if the entry was
-  /// inserted.
+  /// Returns the old position of an entry from its new position, or `nil` if it was inserted.
   func positionBefore(_ position: Int) -> Int? {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// Returns the number of entries that stayed before a position; `nil` if its entry did not stay.
+  /// Returns the number of entries that stayed before a position, or `nil` if the entry at the
+  /// position did not stay.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
     if index < others.count, others[index].position == position { return nil }
     return position - index
   }
 
-  /// Returns the position with a number of entries that stayed before it.
+  /// Returns the position that has a given number of entries that stayed before it.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {
@@ -132,19 +134,21 @@ struct ResultsEdits {
 
   // MARK: Windows
 
-  /// Returns the edits of a window of the list: they include the entries that left or entered it
-  /// because others before it were removed or inserted.
+  /// Returns the edits of a window of the list.
+  ///
+  /// They include entries that entered or left the window because entries before it were removed or
+  /// inserted.
   ///
   /// - Parameters:
-  ///   - window: The positions of the window; it may extend beyond the list.
-  ///   - oldCount: The old number of entries.
+  ///   - window: The positions of the window, which may extend beyond the list.
+  ///   - oldCount: The number of entries in the old list.
   ///   - tree: The new list.
   func within(
     _ window: Range<Int>, oldCount: Int, _ tree: ResultsTree
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The maximum distance by which an entry that stayed can have shifted.
+    // The maximum distance that an entry that stayed can have shifted.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

@@ -1,12 +1,12 @@
-// Refetching lists, if that is cheaper than examining the changes.
+// Refetches lists if that is cheaper than examining the changes.
 extension ResultsFeed {
-  /// The number of changed rows from which the costs are compared.
+  /// The number of changed rows at which the costs are first compared.
   private static let manyRows = 2000
-  /// The cost of examining a changed object, or of comparing one that stays in a list, in units of
-  /// one sequentially read row.
+  /// The cost of examining a changed object, or of comparing an object that stays in a list, in
+  /// units of one sequentially read row.
   private static let examinationCost = 8.0
 
-  /// Returns a function that returns whether examining a number of rows is cheaper than refetching
+  /// Returns a function that decides whether examining a number of rows is cheaper than refetching
   /// all lists.
   func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
     var next = Self.manyRows
@@ -27,7 +27,7 @@ extension ResultsFeed {
     }
   }
 
-  /// Updates all registered objects, as a fetch does, when it is unknown which of them changed.
+  /// Updates all registered objects as a fetch does; called if it is unknown which objects changed.
   func refreshRegistered(_ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     let objects = storeContext.allRegistered().filter {

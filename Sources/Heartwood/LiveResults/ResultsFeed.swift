@@ -1,36 +1,37 @@
-/// Updates the lists of a store context after changes of objects.
+/// Updates the lists of a store context after objects have changed.
 ///
-/// Changes come from two sources: the context reports changes of its own objects, which are
-/// recorded as they happen; and the generation that the lists show is compared with the one that
-/// the context reads now. Each changed object is examined once, and the lists of its entity that it
-/// may belong to evaluate it.
+/// Changes come from two sources. The context reports changes of its own objects, which are
+/// recorded as they happen. Other changes are found by comparing the generation that the lists show
+/// with the one that the context reads now. Each changed object is examined once, and is evaluated
+/// by the lists of its entity that it may belong to.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The lists by entity, without those that are always refetched; `nil` after lists were added or
+  /// The lists by entity, except those that are always refetched; `nil` after a list was added or
   /// removed.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
-  /// The view of the generation that the lists show; changes of the context come on top.
+  /// The view of the generation that the lists show, to which the context's changes are applied.
   private var shownView: StoreView?
-  /// The values of objects with unsaved changes, as shown in the lists; no values for deleted
-  /// objects.
+  /// The values of objects with unsaved changes, as the lists show them.
+  ///
+  /// Deleted objects have no values.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
-  /// Whether all objects that are shown with changes must be examined.
+  /// Whether all objects that are shown with unsaved changes must be examined.
   private var mustExamineAll = false
   /// Whether something changed in a parent context.
   private var didParentChange = false
-  /// The new numbers of objects that were renumbered since, by their old numbers.
+  /// The new numbers of objects that were renumbered since the last update, by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
   /// The number of examined rows and objects, for measurements.
   private(set) var examinedCount = 0
-  /// The number of evaluations by lists, for measurements.
+  /// The number of times that lists evaluated objects, for measurements.
   private(set) var evaluationCount = 0
 
   init(_ storeContext: ManagedObjectContext) { self.storeContext = storeContext }
@@ -39,9 +40,9 @@ final class ResultsFeed: ContextFollower {
 
   /// Creates a list, and keeps it up to date from then on.
   ///
-  /// - Throws: Errors of reading rows.
+  /// - Throws: Errors from reading rows.
   func makeList(_ query: LiveQuery) throws -> LiveList {
-    // Updates the other lists first, so that all lists show the same state.
+    // Update the other lists first, so that all lists show the same state.
     try update()
     let view = try rootView()
     if shownView == nil { try recordExistingChanges() }
@@ -63,7 +64,7 @@ final class ResultsFeed: ContextFollower {
     (shown, changed) = ([:], [])
   }
 
-  /// Records the changes made before there was a list.
+  /// Records the unsaved changes that were made before the first list was created.
   private func recordExistingChanges() throws {
     changed = []
     shown = [:]
@@ -75,7 +76,7 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // An object that was reread without unsaved changes is covered by the difference of rows.
+    // An object that was reread and has no unsaved changes is found by comparing its rows.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -88,9 +89,10 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Updating
 
-  /// Updates all lists to what a fetch would return now.
+  /// Updates all lists to the results that fetches would return now.
   ///
-  /// The context records an error of reading rows, as for a fault; the lists stay unchanged then.
+  /// If rows cannot be read, the context records the error as it does for a fault, and the lists
+  /// are unchanged.
   func updateLists() {
     do { try update() } catch { storeContext.recordFaultError(error) }
   }
@@ -99,7 +101,7 @@ final class ResultsFeed: ContextFollower {
     guard !isUpdating, !lists.isEmpty else { return }
     isUpdating = true
     defer { isUpdating = false }
-    // Objects that are loaded during an update may change others.
+    // Loading objects during an update may change other objects.
     for _ in 0..<Self.roundLimit {
       let view = try rootView()
       let isNews = !changed.isEmpty || mustExamineAll || didParentChange
@@ -111,7 +113,7 @@ final class ResultsFeed: ContextFollower {
 
   private static let roundLimit = 10
 
-  /// Returns the current view of the root context; an empty one if its store was removed.
+  /// Returns the current view of the root context, or an empty view if its store was removed.
   private func rootView() throws -> StoreView {
     var top = storeContext
     while let parent = top.parent { top = parent }
@@ -141,7 +143,7 @@ final class ResultsFeed: ContextFollower {
     if mustExamineAll { numbers.formUnion(shown.keys) }
     let difference = try rowDifference(to: view)
     if let difference { numbers.formUnion(difference) }
-    // As in a fetch: an edit that equals the stored value does not count (C-05).
+    // As in a fetch, ignore an edit that equals the stored value (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
     let touched = Set(numbers.map(\.entity))
     for list in lists where try list.query.updateNames() { directories = nil }
@@ -183,8 +185,9 @@ final class ResultsFeed: ContextFollower {
     return notifications
   }
 
-  /// Returns the objects whose rows or members differ between two generations; `nil` if that is
-  /// unknown, or if there are so many that refetching the lists is cheaper.
+  /// Returns the objects whose rows or members differ between the shown generation and a new one.
+  ///
+  /// Returns `nil` if they are unknown, or so many that refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -230,7 +233,7 @@ final class ResultsFeed: ContextFollower {
     return search.lists
   }
 
-  /// Lets the lists of an object's entity evaluate it.
+  /// Evaluates an object in the lists that it may belong to.
   private func examine(
     _ number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
     _ changes: ValueChanges
@@ -244,11 +247,11 @@ final class ResultsFeed: ContextFollower {
     if !number.isTemporary, storeContext.parent == nil {
       _ = try view.withRecord(number, storage) { record in
         isRow = true
-        // As in a fetch: a registered object is updated.
+        // As in a fetch, update a registered object.
         if let object = registered(number), !object.isFault || object.isInaccessible {
           _ = try storeContext.materialize(number, storage, record)
         }
-        // Most objects have no changes; this is checked once for all lists.
+        // Most objects have no changes, so check this once for all lists.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.recordState(of: number, try list.query.keys(number, storage, record)) {
@@ -274,7 +277,7 @@ final class ResultsFeed: ContextFollower {
     storeContext.registered[number]?.takeUnretainedValue()
   }
 
-  /// Returns the object that counts instead of its row.
+  /// Returns the object with a number if its unsaved changes replace the values of its row.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -282,16 +285,16 @@ final class ResultsFeed: ContextFollower {
     return object
   }
 
-  /// Records the state of an object in the lists.
+  /// Records the values with which the lists show an object that has unsaved changes.
   private func show(_ object: ManagedObject) throws {
     guard object.hasChanges, object.source === storeContext else { return }
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
-  /// Returns the values shown for an object with changes; `nil` if it had none.
+  /// Returns the values shown for an object with unsaved changes, or `nil` if it had none.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
-  /// Returns the current number of a reference's target.
+  /// Returns the current number of the object that a reference points to.
   func currentNumber(_ bits: Int64) -> Int64 {
     renumbered[ObjectNumber(bits: bits)]?.bits ?? bits
   }
@@ -302,7 +305,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Loads objects, in the order of their rows.
   ///
-  /// - Returns: The objects, to be retained by the caller.
+  /// - Returns: The objects, which the caller must retain.
   func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
     guard storeContext.parent == nil, let shownView else { return [] }
     var loaded: [ManagedObject] = []

@@ -1,8 +1,8 @@
-/// The objects of a ``FetchedResultsController`` with a common value.
+/// The objects of a ``FetchedResultsController`` with a common section value.
 public struct ResultsSection<M: ManagedObject> {
-  /// The value as text; `nil` for no value.
+  /// The section value as text, or `nil` if there is no value.
   public let name: String?
-  /// The positions of its objects in the list.
+  /// The positions of the section's objects in the list.
   public let range: Range<Int>
   let value: StoredValue
   let list: LiveList
@@ -12,14 +12,15 @@ public struct ResultsSection<M: ManagedObject> {
 
   /// The objects in the current list.
   ///
-  /// - Complexity: O(objects of the section), and one row read for each that is not in memory.
+  /// - Complexity: O(objects of the section), plus one row read for each object that is not in
+  ///   memory.
   public var objects: [M] {
     [M](list.objects(in: range.clamped(to: 0..<list.count)))
   }
 
-  /// Returns the value.
+  /// Returns the section value.
   ///
-  /// - Throws: An error if it is not a value of the type.
+  /// - Throws: An error if the value does not have the given type.
   public func value<Value: AttributeValue>(as type: Value.Type = Value.self) throws -> Value {
     try Value(storedValue: value)
   }
@@ -36,7 +37,7 @@ struct SectionCounts {
 
   init() {}
 
-  /// Counts entries that are in order.
+  /// Counts sorted entries by section.
   init(_ entries: [ResultsTree.Entry], _ term: FetchOrder.Term?) {
     guard let term else { return }
     for entry in entries {
@@ -52,7 +53,7 @@ struct SectionCounts {
   /// Updates the counts for removed and inserted entries.
   ///
   /// - Returns: The changes of the section names.
-  /// - Complexity: A binary search for each entry, and a pass over all sections if one is added or
+  /// - Complexity: A binary search for each entry, plus a pass over all sections if one is added or
   ///   removed.
   mutating func update(
     removed: [ResultsTree.Entry], inserted: [ResultsTree.Entry], _ term: FetchOrder.Term

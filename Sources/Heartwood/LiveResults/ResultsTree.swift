@@ -8,14 +8,14 @@ final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
     let keys: FetchOrder.Keys
-    /// The object, after its first access.
+    /// The object, after it was first accessed.
     var object: ManagedObject?
 
     var number: ObjectNumber { keys.number }
   }
 
   final class Node {
-    // The parent retains this node.
+    // This is safe because the parent retains this node.
     unowned(unsafe) var parent: Node?
     var children: [Node] = []
     var entries: [Entry] = []
@@ -80,12 +80,12 @@ final class ResultsTree {
 
   // MARK: Lookup
 
-  /// Returns the entry of an object; `nil` if it is not in the list.
+  /// Returns the entry of an object, or `nil` if it is not in the list.
   subscript(number: ObjectNumber) -> Entry? {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }
 
-  /// Returns the position of an object; `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let leaf = leaves[number] else { return nil }
     var position = leaf.position(of: number)
@@ -170,7 +170,9 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Removes an object; returns `nil` if it was not there.
+  /// Removes an object.
+  ///
+  /// Returns its entry, or `nil` if the object was not in the list.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }
@@ -200,8 +202,8 @@ final class ResultsTree {
     return order.areInOrder(first, second)
   }
 
-  /// Returns the child for an entry with these sort keys: the last one that does not start after
-  /// them.
+  /// Returns the child for an entry with these sort keys: the last child whose first entry does not
+  /// follow the keys.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {

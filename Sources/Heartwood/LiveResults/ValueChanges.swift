@@ -1,5 +1,5 @@
-/// Determines whether objects have other values than the lists of a feed show, once for each
-/// object.
+/// Determines, once for each object, whether its values differ from those that the lists of a feed
+/// show.
 final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?
@@ -18,9 +18,9 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Returns whether an object that exists before and after the change has other values.
+  /// Returns whether the values of an object that exists before and after the change have changed.
   ///
-  /// - Complexity: Two row reads, for the first list.
+  /// - Complexity: Two row reads when an object is first examined.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {
     if query.includesPendingChanges {
       if let known = known[number] { return known }
@@ -34,7 +34,9 @@ final class ValueChanges {
     return result
   }
 
-  /// - Parameter shown: The shown values; `nil` if they are those of the row.
+  /// Returns whether the values of an object have changed.
+  ///
+  /// - Parameter shown: The values that the lists show, or `nil` if they are the values of the row.
   private func differs(
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {
@@ -49,7 +51,7 @@ final class ValueChanges {
     return storage.entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // A reference to an object that was renumbered has not changed.
+      // A reference to a renumbered object has not changed.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))
       }
@@ -64,8 +66,9 @@ final class ValueChanges {
     return try view.withRecord(number, storage) { try storage.values($0) }
   }
 
-  /// Returns whether a row was written since the shown generation; the fallback if that is no
-  /// longer readable.
+  /// Returns whether a row was written since the shown generation.
+  ///
+  /// This is the fallback if the shown generation is no longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false

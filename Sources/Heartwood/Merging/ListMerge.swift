@@ -1,18 +1,18 @@
 /// The three-way merge of the order of a to-many relationship.
 struct ListMerge {
-  /// The list that both sides have read; `nil` if one of them has not.
+  /// The list that both sides started from, or `nil` if a side has not read it.
   let base: [ObjectNumber]?
   /// The list in the store.
   let theirs: [ObjectNumber]
-  /// The list in the object; `nil` if it is not loaded.
+  /// The list in the object, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
   /// Whether the object's order wins if both sides changed the order.
   let prefersMine: Bool
 
   /// Returns the merged list, with each member once.
   ///
-  /// - Parameter members: The members after the merge; those in neither list come last, in this
-  ///   order.
+  /// - Parameter members: The members after the merge. Members that are in neither list come last,
+  ///   in this order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)
@@ -36,8 +36,9 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Inserts the additional members of another list: each after its predecessor there, and those at
-  /// its end at the end.
+  /// Inserts the additional members of another list, each after its predecessor in that list.
+  ///
+  /// Members at the end of the other list are added at the end.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

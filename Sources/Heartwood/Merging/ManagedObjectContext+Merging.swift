@@ -3,11 +3,11 @@ import Foundation
 extension ManagedObjectContext {
   /// Whether the context automatically merges the saves of other contexts.
   ///
-  /// It merges new transactions of the history before each fetch and save, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them, its objects do not
-  /// change. A child context merges when its parent has saved; the container's
-  /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. It requires
-  /// the history.
+  /// The context merges new transactions of the history before each fetch and save, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does. Its objects do not change in
+  /// between. A child context merges after its parent has saved. The container's
+  /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. Automatic
+  /// merging requires the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
@@ -31,7 +31,9 @@ extension ManagedObjectContext {
     var generation: Generation?
   }
 
-  /// Merges new transactions outside a fetch; if that fails, the next fetch throws the error.
+  /// Merges new transactions outside a fetch.
+  ///
+  /// If merging fails, the next fetch throws the error.
   func mergePromptly() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -60,13 +62,14 @@ extension ManagedObjectContext {
     } catch let error as ObjectGraphError where error.kind == .historyExpired {
       try mergeAll()
     }
-    // Set only now, so that a failed merge is retried.
+    // This is set only now, so that a failed merge is retried.
     autoMerge = newest
-    // Also needed if the new transactions changed no object.
+    // This is also needed if the new transactions changed no object.
     advance()
   }
 
-  /// Counts the context's own save as merged, unless others committed since the last merge.
+  /// Records the context's own save as merged, unless there were other commits since the last
+  /// merge.
   func recordMerge(_ own: Generation, base: UInt64) {
     guard let last = autoMerge?.generation, last.frame + 1 == base,
       let snapshot = try? store.snapshot(), snapshot.generation == own,
@@ -75,10 +78,11 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads objects that other contexts have changed, after a save that merged such changes:
-  /// otherwise the merged objects and the others would be inconsistent.
+  /// Rereads objects that other contexts have changed, after a save has merged such changes.
   ///
-  /// - Complexity: One row read for each registered object that is not a fault.
+  /// Without this, the merged objects would be inconsistent with the others.
+  ///
+  /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
     // An object that cannot be read keeps its values until something else reads it.
     guard let view = try? currentView() else { return }
@@ -89,7 +93,8 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
-    // A recomputed derived attribute does not change the version of its row.
+    // Read the row even if its version is unchanged: a recomputed derived attribute does not change
+    // it.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
       _ = try materialize(object.number, storage, record)
     }
@@ -115,12 +120,13 @@ extension ManagedObjectContext {
   /// Merges the changes of a history transaction.
   ///
   /// A pinned context advances to the newest generation. Objects that the transaction updated are
-  /// read again, and unsaved changes stay on top. Objects it deleted are deleted here; one with
-  /// unsaved changes stays, and the next save reports a conflict. Other objects do not change.
+  /// read again, and keep their unsaved changes. Objects that the transaction deleted leave the
+  /// context, unless they have unsaved changes here; the next save then reports a conflict. Other
+  /// objects do not change.
   ///
-  /// - Throws: Errors of reading rows; `foreignStore` if the transaction belongs to another store;
-  ///   `childContext` in a child context, which sees what its parent does.
-  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  /// - Throws: Errors from reading rows; `foreignStore` if the transaction belongs to another
+  ///   store; `childContext` if this is a child context, which always reads from its parent.
+  /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -140,9 +146,9 @@ extension ManagedObjectContext {
   /// Merges the changes between two generations, as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
   ///
-  /// - Throws: Errors of reading rows; `foreignStore` if the changes belong to another store;
-  ///   `childContext` in a child context, which sees what its parent does.
-  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  /// - Throws: Errors from reading rows; `foreignStore` if the changes belong to another store;
+  ///   `childContext` if this is a child context, which always reads from its parent.
+  /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(_ changes: ChangeSet) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -161,7 +167,9 @@ extension ManagedObjectContext {
   }
 
   /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
-  /// does for a history transaction; it works without the history, too.
+  /// does for a history transaction.
+  ///
+  /// The history is not required.
   ///
   /// ```swift
   /// for await change in background.changes where change.kind == .didSave {
@@ -169,10 +177,10 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// - Parameter change: A change of kind ``ContextChange/Kind/didSave``; other kinds have not
-  ///   changed a store, and are ignored.
+  /// - Parameter change: A change of kind ``ContextChange/Kind/didSave``. Other kinds are ignored,
+  ///   because they have not changed a store.
   /// - Throws: As ``mergeChanges(_:)``.
-  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(from change: ContextChange) throws {
     guard change.kind == .didSave else { return }
     confinement?.enter()
@@ -195,10 +203,13 @@ extension ManagedObjectContext {
   private func beginMerging(of store: UUID) throws -> StoreView {
     guard parent == nil else {
       throw ObjectGraphError(
-        .childContext, "A child context sees what its parent does. Merge into the parent instead.")
+        .childContext,
+        "A child context always reads from its parent. Merge the changes into the parent instead.")
     }
     guard store == model.space.store else {
-      throw StorageError(.foreignStore, "The changes belong to another store.")
+      throw StorageError(
+        .foreignStore,
+        "The changes belong to another store. Merge them into a context of that store.")
     }
     try requireReadable()
     advance()
@@ -223,7 +234,7 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try materialize(object.number, storage, record)
     }
-    // Members are stored separately from the row, and may have changed without it.
+    // Members are stored separately from the row, and may have changed although the row has not.
     forgetMembers(of: object, storage.entity)
   }
 

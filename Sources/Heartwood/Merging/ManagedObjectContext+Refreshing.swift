@@ -1,12 +1,12 @@
 extension ManagedObjectContext {
-  /// Turns an object into a fault, or reads it again and keeps its unsaved changes on top.
+  /// Turns an object into a fault, or reads it again and keeps its unsaved changes.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether unsaved changes are kept.
-  ///   - force: Whether to discard changed relationships, too. Their inverses stay changed, so both
-  ///     sides are inconsistent until both objects are refreshed.
-  /// - Throws: Errors of reading the row; `foreignObject` if the object is not in this context;
+  ///   - force: Whether to discard changed relationships as well. Their inverses remain changed, so
+  ///     the two sides are inconsistent until both objects are refreshed.
+  /// - Throws: Errors from reading the row; `foreignObject` if the object is not in this context;
   ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // The row may exist again, and the program has not deleted it.
+    // The program did not delete the object, and its row may exist again.
     if object.isInaccessible {
       deleted.remove(object)
       object.state.remove(.deleted)
@@ -35,7 +35,8 @@ extension ManagedObjectContext {
     try reload(object, under: changes)
   }
 
-  /// Turns all objects into faults; objects with unsaved changes are read again and keep them.
+  /// Turns all objects into faults, except for those with unsaved changes, which are read again and
+  /// keep their changes.
   public func refreshAllObjects() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -56,8 +57,8 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .unsavedRelationships,
-      "\(entity.name).\(property.name) has unsaved changes. Save first, revert the change, "
-        + "or refresh it and the related objects with force.",
+      "\(entity.name).\(property.name) has unsaved changes. Save or revert them first, or refresh "
+        + "the object and the related objects with force.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 
@@ -76,8 +77,8 @@ extension ManagedObjectContext {
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // Holds new target objects themselves: their numbers are not valid while the reference is
-    // reset.
+    // Hold new target objects themselves, because their numbers are not valid while the reference
+    // is reset.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]
@@ -103,8 +104,11 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Fills a changed object from its row, or from the parent's object, which becomes the base of
-  /// its changes; returns `false` if there is none.
+  /// Fills a changed object again.
+  ///
+  /// Returns `false` if its row or the parent's object is missing.
+  ///
+  /// The row, or the parent's object, becomes the base of the object's changes.
   private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
     guard let entity = object.entityDescription else { return false }
     if let parent {
@@ -125,10 +129,10 @@ extension ManagedObjectContext {
   }
 
   /// Discards edits of members that other contexts have also made, and merges changed ordered lists
-  /// with those of the store or of the parent.
+  /// with the lists of the store or of the parent.
   ///
-  /// For an unordered one-to-many relationship, the references of the members decide
-  /// (``moveEdit(of:_:)``).
+  /// For an unordered one-to-many relationship, the references of the members determine the result;
+  /// see ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     for (slot, before) in changes.members {
@@ -168,11 +172,11 @@ extension ManagedObjectContext {
 
   // MARK: The inverse
 
-  /// Rebases an edit of a reference: it now removes its object from the owner that others have
-  /// assigned, rather than from the previous one.
+  /// Rebases the edit of a reference that another context has also changed.
   ///
-  /// Otherwise two owners would show the object: the target of the reference in this context, and
-  /// its target in the generation that was read.
+  /// The edit then removes the object from the owner that the other context assigned, rather than
+  /// from the previous owner. Otherwise, two owners would show the object as a member: the target
+  /// of the reference in this context, and its target in the generation that was read.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -206,8 +210,9 @@ extension ManagedObjectContext {
     discardNoOpMemberEdits(of: owner, property)
   }
 
-  /// Removes an object from a relationship to which others have added it, as part of the edit of
-  /// the object's own side.
+  /// Removes an object from a relationship to which another context has added it.
+  ///
+  /// The removal belongs to the edit of the object's own reference.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

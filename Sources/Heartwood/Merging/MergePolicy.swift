@@ -1,8 +1,8 @@
-/// The handling of conflicts in a save: objects that another context changed since they were read,
-/// and objects that would have the same unique values.
+/// Determines how a save handles conflicts: objects that another context has changed since they
+/// were read, and objects that would have the same unique values.
 ///
-/// Conflicts are determined property by property: all merging policies keep a change that only one
-/// side made. The meanings are those of Core Data's policies.
+/// Conflicts are detected property by property: all merging policies keep a change that only one
+/// side made. The policies have the same meanings as in Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -16,22 +16,24 @@ public struct MergePolicy: Sendable {
     self.resolve = resolve
   }
 
-  /// The save throws, and writes nothing.
+  /// The save throws an error and writes nothing.
   public static let error = MergePolicy(.error)
-  /// A property that both sides changed has the value in the store.
+  /// A property that both sides changed gets the value from the store.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// A property that both sides changed has the value in the context.
+  /// A property that both sides changed gets the value from the context.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// Objects in conflict are stored with all their values in the context.
+  /// Objects in conflict are stored with all their values from the context.
   public static let overwrite = MergePolicy(.overwrite)
-  /// Objects in conflict keep all their values in the store.
+  /// Objects in conflict keep all their values from the store.
   public static let rollback = MergePolicy(.rollback)
 
-  /// Resolves each conflict with `resolve`, property by property; an error it throws fails the
-  /// save.
+  /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// It is called for each object that was changed or deleted here and also changed or deleted by
-  /// another context. A property it does not set is merged as by ``mergeByPropertyObjectTrump``.
+  /// If `resolve` throws, the save fails with its error.
+  ///
+  /// The closure is called for each object that was changed or deleted here and also changed or
+  /// deleted by another context. Properties that it does not set are merged as with
+  /// ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -49,33 +51,33 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// A conflict of an object that was changed both here and by another context, for a custom policy.
+/// A conflict of an object that both this and another context changed, for a custom policy.
 public struct MergeConflict: Sendable {
-  /// The object.
+  /// The ID of the object.
   public let objectID: ManagedObjectID
-  /// The name of its entity.
+  /// The name of the object's entity.
   public let entityName: String
   /// The values of the attributes when the object was read, by name.
   public let base: [String: StoredValue]
-  /// The values of the attributes in this context; empty if the object was deleted here.
+  /// The values of the attributes in this context; empty if the object was deleted in this context.
   public let mine: [String: StoredValue]
-  /// The values of the attributes in the store; `nil` if the object was deleted there.
+  /// The values of the attributes in the store, or `nil` if the object was deleted there.
   public let theirs: [String: StoredValue]?
   /// The targets of to-one relationships when the object was read, by name.
   public let baseReferences: [String: ManagedObjectID]
   /// The targets of to-one relationships in this context.
   public let myReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in the store; `nil` if the object was deleted there.
+  /// The targets of to-one relationships in the store, or `nil` if the object was deleted there.
   public let theirReferences: [String: ManagedObjectID]?
   /// Whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The resolved values of attributes, by name; set by the policy.
+  /// The resolved values of attributes, by name, which the policy sets.
   public var result: [String: StoredValue] = [:]
-  /// The resolved targets of to-one relationships, by name; set by the policy.
+  /// The resolved targets of to-one relationships, by name, which the policy sets.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether the row is deleted; initially `true` if the object was deleted here.
+  /// Whether to delete the row; initially `true` if the object was deleted here.
   ///
-  /// A policy that sets it overrides that: it can keep a row that others have changed, or accept a
-  /// deletion by others.
+  /// A policy can set it to `false` to keep a row that another context has changed, or to `true` to
+  /// accept a deletion by another context.
   public var isDeleted = false
 }

@@ -1,11 +1,11 @@
-/// The effect of deleting an object on the objects that a relationship leads to.
+/// The effect of deleting an object on its related objects.
 public enum DeleteRule: String, Hashable, Codable, Sendable {
-  /// They lose their reference to the deleted object.
+  /// The related objects lose their references to the deleted object.
   case nullify
-  /// They are deleted, too.
+  /// The related objects are deleted as well.
   case cascade
-  /// The object cannot be deleted while there are related objects: saving throws.
+  /// The object cannot be deleted while it has related objects: saving throws.
   case deny
-  /// None: they keep a dangling reference to the deleted object.
+  /// The related objects keep dangling references to the deleted object.
   case noAction
 }

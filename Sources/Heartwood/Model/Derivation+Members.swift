@@ -1,4 +1,4 @@
-/// Values computed from all objects of a to-many relationship.
+/// Computes values from all objects of a to-many relationship.
 extension Derivation {
   private static func members(
     _ name: String, _ members: AnyKeyPath, _ attribute: AnyKeyPath?,
@@ -18,19 +18,19 @@ extension Derivation where Value: FixedWidthInteger {
 }
 
 extension Derivation where Value: Numeric {
-  /// The sum of an attribute over the objects of a relationship; 0 if there are none.
+  /// The sum of an attribute over the objects of a relationship, or 0 if there are none.
   ///
-  /// Saving throws `validation` if the sum does not fit the type.
+  /// Saving throws `validation` if the sum does not fit in the type.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
   ) -> Derivation {
     Self.members("sum", members, attribute) { try total($0) }
   }
 
-  /// The sum of the non-`nil` values of an attribute over the objects of a relationship; 0 if there
-  /// are none.
+  /// The sum of the non-`nil` values of an attribute over the objects of a relationship, or 0 if
+  /// there are none.
   ///
-  /// Saving throws `validation` if the sum does not fit the type.
+  /// Saving throws `validation` if the sum does not fit in the type.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
   ) -> Derivation {
@@ -45,28 +45,30 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The least value of an attribute over the objects of a relationship; `nil` if there is none.
+  /// The least value of an attribute over the objects of a relationship, or `nil` if there is none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute) { try first($0, by: <) }
   }
 
-  /// The least value of an attribute over the objects of a relationship; `nil` if there is none.
+  /// The least value of an attribute over the objects of a relationship, or `nil` if there is none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute) { try first($0, by: <) }
   }
 
-  /// The greatest value of an attribute over the objects of a relationship; `nil` if there is none.
+  /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
+  /// none.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("max", members, attribute) { try first($0, by: >) }
   }
 
-  /// The greatest value of an attribute over the objects of a relationship; `nil` if there is none.
+  /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
+  /// none.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
@@ -82,15 +84,15 @@ extension Derivation {
 }
 
 extension Derivation where Value == Double? {
-  /// The mean of an attribute over the objects of a relationship; `nil` if there are none.
+  /// The mean of an attribute over the objects of a relationship, or `nil` if there are none.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
   ) -> Derivation {
     Self.members("average", members, attribute, mean)
   }
 
-  /// The mean of the non-`nil` values of an attribute over the objects of a relationship; `nil` if
-  /// there are none.
+  /// The mean of the non-`nil` values of an attribute over the objects of a relationship, or `nil`
+  /// if there are none.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
   ) -> Derivation {
@@ -104,7 +106,7 @@ extension Derivation where Value == Double? {
 }
 
 extension StoredValue {
-  /// The nearest floating-point number; `nil` if the value is not a number.
+  /// The nearest floating-point number, or `nil` if the value is not a number.
   var approximation: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)

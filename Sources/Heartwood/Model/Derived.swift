@@ -11,9 +11,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The computed value is visible after the save and replaces any value that was set by hand. The
-/// source must not be a derived attribute itself. Without a source value, the attribute is `nil`,
-/// or has the value it has in a new object.
+/// The computed value is visible after the save and replaces any value that the program has set.
+/// The source must not be a derived attribute itself. If there is no source value, the attribute is
+/// `nil`, or has the initial value of a new object if it is not optional.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
@@ -34,17 +34,18 @@ public struct Derivation<Owner, Value: AttributeValue> {
 
 /// The sources and the function of a derivation.
 struct DerivationFormula {
-  /// The name of the function.
-  ///
-  /// It must never change: stores record it.
+  /// The name of the function, which must never change, because stores record it.
   let name: String
-  /// The relationship to the source objects; `nil` if the source is the object itself.
+  /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
   var attribute: AnyKeyPath?
-  /// Computes the value; returns `null` for no value, and `nil` if it does not fit.
+  /// Computes the value.
   ///
-  /// The argument has the values of the attribute that are not `nil`; without an attribute, the
-  /// numbers of the related objects; without a relationship either, the time.
+  /// Returns `null` for no value, and `nil` if the value does not fit in the type.
+  ///
+  /// The argument contains the values of the attribute that are not `nil`. Without an attribute, it
+  /// contains the numbers of the related objects. Without an attribute and a relationship, it
+  /// contains the time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 }
 
@@ -131,8 +132,8 @@ extension Derivation {
     copy(of: relationship, attribute: attribute)
   }
 
-  /// A copy of an attribute of the object at the other end of a relationship; `nil` if there is no
-  /// such object.
+  /// A copy of an attribute of the object at the other end of a relationship, or `nil` if there is
+  /// no such object.
   public static func copy<Destination, Wrapped>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Wrapped>
   ) -> Derivation where Value == Wrapped? {

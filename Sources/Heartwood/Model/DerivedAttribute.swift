@@ -2,19 +2,22 @@
 struct DerivedAttribute {
   let property: PropertyDescription
   let formula: DerivationFormula
-  /// The sources; both `nil` if the source is the time of the save.
+  /// The source attribute.
+  ///
+  /// If it and `relationship` are `nil`, the source is the time of the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
   /// The entity that the relationship leads to.
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
-  /// Whether the sources are other objects than the attribute's own.
+  /// Whether the sources are related objects rather than the object itself.
   var isOverRelationship: Bool { relationship != nil }
   /// Whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
-  /// Returns the value computed from the values of the sources; `nil` if it does not fit.
+  /// Returns the value computed from the values of the sources, or `nil` if it does not fit in the
+  /// type.
   func value(_ sources: [StoredValue]) throws -> StoredValue? {
     let value = try formula.compute(sources.filter { !$0.isNull })
     guard value == .null, case .attribute(_, isOptional: false) = property.kind else {
@@ -24,11 +27,11 @@ struct DerivedAttribute {
   }
 }
 
-/// An attribute of another entity that is computed from objects of this one.
+/// A derived attribute of another entity that is computed from the objects of this entity.
 struct Dependency {
-  /// The entity with the derived attribute, and its relationship to these objects.
+  /// The entity with the derived attribute, from which `relationship` leads to the source objects.
   unowned let entity: EntityDescription
   let relationship: PropertyDescription
-  /// The slot of the source attribute; `nil` if the derivation only counts the objects.
+  /// The slot of the source attribute, or `nil` if the derivation only counts the objects.
   let slot: Int?
 }

@@ -38,7 +38,9 @@ public struct Entity {
 /// A rule for all objects of an entity: ``Unique``, ``Index``, ``Inverse`` or ``Derived``.
 public protocol EntityRule {}
 
-/// Declares that no two objects have the same values of some attributes; `nil` equals no value.
+/// Declares that no two objects have the same values of some attributes.
+///
+/// A `nil` value does not equal any value.
 public struct Unique: EntityRule {
   let attributes: [AnyKeyPath]
 
@@ -46,7 +48,8 @@ public struct Unique: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares an index over some attributes, ordered by the first of them first.
+/// Declares an index over some attributes, sorted by the first attribute, then by the next, and so
+/// on.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 
@@ -54,7 +57,7 @@ public struct Index: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares that two relationships are each other's inverse, where no property wrapper does.
+/// Declares that two relationships are inverses of each other, if no property wrapper declares it.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath

@@ -4,9 +4,9 @@ final class EntityDescription: @unchecked Sendable {
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]
-  /// The class of its objects.
+  /// The class of the entity's objects.
   let type: AnyClass
-  /// Its position in the schema.
+  /// The position of the entity in the schema.
   let position: Int
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
@@ -14,7 +14,7 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties with a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether two new objects can differ in their declared values, as those of `UUID()` do.
+  /// Whether the declared values of two new objects can differ, as with `UUID()`.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
@@ -28,10 +28,10 @@ final class EntityDescription: @unchecked Sendable {
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
   var dependencies: [Dependency] = []
-  /// The slot of the property at each offset, counted from the offset of the first; -1 between
+  /// The slot of the property at each offset, relative to the first property; -1 between
   /// properties.
   ///
-  /// It is a table because every property setter looks it up.
+  /// This is a table because every property setter looks up its slot.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -78,7 +78,7 @@ final class EntityDescription: @unchecked Sendable {
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 
   /// Returns whether the inverse of a property is an unordered to-many relationship, which lists
-  /// the reference as a member.
+  /// the referring object as a member.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
@@ -106,7 +106,7 @@ struct IndexDescription {
   let isUnique: Bool
   /// Whether an attribute is derived over a relationship.
   ///
-  /// The index entries are then known only after the related rows are written.
+  /// The index entries are then known only after the related rows have been written.
   let isOverRelationship: Bool
 }
 
@@ -116,7 +116,7 @@ extension IndexDescription {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
-      "A \(entity.name) with the same \(names) exists already. Fetch and change it, or set a "
-        + "mergePolicy.", objectID: id)
+      "A \(entity.name) with the same \(names) already exists. Fetch and change that object, or "
+        + "set a mergePolicy.", objectID: id)
   }
 }

@@ -18,7 +18,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unknownEntity = Kind(name: "unknownEntity")
     /// A key path does not name a stored property.
     public static let unknownProperty = Kind(name: "unknownProperty")
-    /// The model has an error; the message names class and property.
+    /// The model has an error; the message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
     /// The store was created with a model that cannot be migrated to this one.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
@@ -41,7 +41,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate contains an expression that a store cannot evaluate; the message names it.
     public static let unsupportedPredicate = Kind(name: "unsupportedPredicate")
-    /// The sum of an attribute does not fit its type.
+    /// The sum of an attribute does not fit in its type.
     public static let numericOverflow = Kind(name: "numericOverflow")
     /// The format of a predicate cannot be parsed; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
@@ -86,7 +86,7 @@ public struct ObjectGraphError: Error, Sendable {
 }
 
 extension [ObjectGraphError] {
-  /// Throws the failure if there is one, and an error that contains all of them if there are
+  /// Throws the failure if there is only one, or an error that contains all failures if there are
   /// several.
   func throwAll(_ kind: ObjectGraphError.Kind, _ predicate: String) throws {
     guard let first else { return }

@@ -19,7 +19,7 @@ final class PropertyDescription: Sendable {
   let representation: PropertyRepresentation
   let offset: Int
   let options: PropertyOptions
-  /// The value in a new object; one of many if ``isVolatile``.
+  /// The value in a new object, or one of many possible values if ``isVolatile``.
   let initialValue: StoredValue
   /// Whether each new object gets a different value, as with a declaration of `UUID()`.
   let isVolatile: Bool
@@ -60,7 +60,7 @@ final class PropertyDescription: Sendable {
     }
   }
 
-  /// The storage type of the property's field in a record; `nil` if it has none.
+  /// The storage type of the property's field in a record, or `nil` if it has no field.
   var fieldStorageType: StorageType? {
     switch kind {
     case .attribute(let storageType, _): storageType

@@ -1,15 +1,15 @@
 /// The memory layout of a property wrapper type in an object.
 ///
-/// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees that.
+/// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
-  /// The representation in memory, if it is one of the simple ones.
+  /// The representation in memory, or `other` if it is not a simple one.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
   /// Whether the type is a nested optional. A row cannot tell which of the two levels is `nil`.
   static var isNestedOptional: Bool { get }
-  /// Returns whether values of the property, or their raw values, have a type or its wrapped type.
+  /// Returns whether the property's values, or their raw values, have a type or its wrapped type.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of an attribute.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
@@ -20,9 +20,9 @@ protocol PropertyStorage: SendableMetatype {
 /// Simple in-memory representations, which are read and filled without dynamic dispatch to their
 /// types.
 enum PropertyRepresentation: Sendable {
-  /// Eight bytes that are an `Int` or `Int64`.
+  /// Eight bytes that contain an `Int` or `Int64`.
   case integer
-  /// Eight bytes that are a `Double`.
+  /// Eight bytes that contain a `Double`.
   case double
   /// A `String`.
   case string

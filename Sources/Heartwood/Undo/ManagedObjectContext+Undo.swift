@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
   /// Whether changes are recorded for ``undo()``; `false` by default.
   ///
-  /// A save, ``rollback()`` and ``reset()`` discard the record.
+  /// A save, ``rollback()`` and ``reset()`` discard the recorded changes.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -12,7 +12,7 @@ extension ManagedObjectContext {
       for storeContext in storeContexts {
         storeContext.undoLog = log
         storeContext.pendingValues = []
-        // The setters of new objects report nothing otherwise.
+        // Without these hooks, the setters of new objects do not report changes.
         for object in storeContext.inserted.all {
           object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
         }
@@ -25,14 +25,15 @@ extension ManagedObjectContext {
   /// Whether ``redo()`` has something to reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
-  /// Ends a group of changes, which ``undo()`` reverts together; the next change starts another
-  /// group.
+  /// Ends the current group of changes, which ``undo()`` reverts together.
+  ///
+  /// The next change starts another group.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
   /// Reverts the last group of changes, if there is one.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
-  /// Reapplies the last reverted group, unless there was a change since.
+  /// Reapplies the last reverted group, unless something has changed since.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
   private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
@@ -64,7 +65,7 @@ extension ManagedObjectContext {
       return
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
-    // The object may have become a fault, or left the context, since.
+    // The object may since have become a fault or left the context.
     guard object.source === self else { return }
     if object.isFault { fire(object) }
     guard !object.isFault, !object.isInaccessible else { return }
@@ -90,7 +91,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts the departure of a member, if it refers to the object after its own step was reverted.
+  /// Reverts the removal of a member, if the member refers to the object after its own step was
+  /// reverted.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -133,7 +135,7 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Another context may have moved it since; no recorded step covers its current owner.
+    // Another context may have moved the object since. No recorded step covers its current owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -155,7 +157,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to one side of a relationship, unless it is there.
+  /// Adds an object to one side of a relationship, unless it is already there.
   private func join(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -165,8 +167,9 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a member whose reference is unchanged and exclusive refers to this object;
-  /// `true` for all others.
+  /// Returns whether a stored member with an unchanged to-one reference refers to an object.
+  ///
+  /// Returns `true` for all other members.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -177,7 +180,7 @@ extension ManagedObjectContext {
     return toOneTarget(of: member, inverse) === object
   }
 
-  /// Discards the departure of a member that others have moved since.
+  /// Discards the removal of a member that another context has moved since.
   private func forgetLeaving(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -186,7 +189,9 @@ extension ManagedObjectContext {
     discardNoOpMemberEdits(of: object, property)
   }
 
-  /// Returns whether an object is a member; the members may have been read again since.
+  /// Returns whether an object is a member.
+  ///
+  /// The members are loaded if necessary.
   private func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -203,7 +208,9 @@ extension ManagedObjectContext {
     add(member, to: object, property, at: index)
   }
 
-  /// Returns the index for a returning member, after its predecessor: others may have joined.
+  /// Returns the index at which to insert a member again.
+  ///
+  /// It follows the member's former predecessor, because other members may have been added.
   private func index(
     behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Int {
@@ -234,8 +241,9 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Restores the order of members; those that a merge added stay after the members that they
-  /// follow.
+  /// Restores the order of members.
+  ///
+  /// Members that a merge has added remain after the members that they follow.
   private func revertOrder(
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -254,7 +262,7 @@ extension ManagedObjectContext {
     reorder(object, property, base)
   }
 
-  /// Discards the change of a property, if its value equals that of the row.
+  /// Discards the change of a property if its value equals the value in the row.
   func discardNoOpEdit(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],
@@ -280,7 +288,7 @@ extension ManagedObjectContext {
     if !assigned.isEmpty { object.ownChanges.assigned = assigned }
     object.state.insert(.inserted)
     object.setHooks(.writing)
-    // The program may have created a fault for its ID meanwhile.
+    // The program may have created a fault for the object's ID in the meantime.
     dismissFault(object.number)
     register(object, object.number)
     inserted.insert(object)

@@ -2,14 +2,14 @@
 final class UndoLog {
   /// A change, with the data to revert it.
   enum Step {
-    // If it is the first change since the object was read, undo restores the current value of the
-    // row: the object may have been read again since.
+    // For the first change since the object was read, undo restores the current value of the row,
+    // because the object may have been read again since.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    /// A member left, from a position if the relationship is ordered.
+    /// A member was removed, from a position if the relationship is ordered.
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
-    /// All members left at once.
+    /// All members were removed at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
     /// The order of members changed.
     case order(ManagedObject, PropertyDescription, [ManagedObject])
@@ -32,7 +32,7 @@ final class UndoLog {
   /// The position of a member in an ordered relationship.
   struct Position {
     let index: Int
-    /// The preceding member; `nil` for the first.
+    /// The preceding member, or `nil` for the first member.
     let predecessor: ManagedObject?
   }
 
@@ -54,13 +54,14 @@ final class UndoLog {
   private var undoable: [[Step]] = []
   private var redoable: [[Step]] = []
   private var open: [Step] = []
-  /// The attributes whose values the open group has recorded: only the first value of each is
-  /// restored.
+  /// The attributes whose values the open group has recorded.
+  ///
+  /// Only the first recorded value of each attribute is restored.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
-  /// Steps that wait for the restoration of an object, by that object.
+  /// Steps that wait until an object is restored, by that object.
   private var waiting: [ObjectIdentifier: [Step]] = [:]
-  /// Steps that depend on the final references of others in the group.
+  /// Steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
@@ -70,11 +71,12 @@ final class UndoLog {
 
   func record(_ step: Step) {
     open.append(step)
-    // A new change invalidates the redo record.
+    // A new change invalidates the recorded redo groups.
     if direction == .doing { redoable = [] }
   }
 
-  /// Records the value of an attribute before it is set, for the first assignment in the group.
+  /// Records the value of an attribute before it is set, if this is the first assignment in the
+  /// group.
   func recordValue(
     of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
   ) {
@@ -84,8 +86,8 @@ final class UndoLog {
     record(.value(object, property, value, isFirst: isFirst))
   }
 
-  /// Discards the record of a member that joined or left an object, because others have made the
-  /// same change.
+  /// Discards the record of an added or removed member, because another context has made the same
+  /// change.
   func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
     func left(of step: Step) -> Step? {
       switch step {
@@ -102,13 +104,13 @@ final class UndoLog {
     open = open.compactMap(left)
   }
 
-  /// Discards everything, because it can no longer be reverted.
+  /// Discards all recorded changes, because they can no longer be reverted.
   func forget() {
     (undoable, redoable, open, valued) = ([], [], [], [])
     direction = .doing
   }
 
-  /// Ends a group: later changes are reverted separately.
+  /// Ends the current group, so that later changes are reverted separately.
   func endGroup() {
     valued = []
     guard !open.isEmpty else { return }
@@ -116,7 +118,9 @@ final class UndoLog {
     open = []
   }
 
-  /// Returns the steps to revert, last one first; the changes made by reverting them can be redone.
+  /// Returns the steps to revert, in reverse order.
+  ///
+  /// The changes made by reverting them can be redone.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
@@ -139,7 +143,7 @@ final class UndoLog {
     waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
   }
 
-  /// Postpones a step until all others of the group are reverted.
+  /// Postpones a step until all other steps of the group are reverted.
   func postpone(_ step: Step) { postponed.append(step) }
 
   /// Returns the postponed steps.

@@ -193,14 +193,14 @@ struct BoundaryTests {
       Car(context: first).owner = Person(context: second)
       withExtendedLifetime((first, second)) {}
     }
-    #expect(message(context).contains("Look up this context's object by its objectID"))
+    #expect(message(context).contains("Look up the object in this context by its objectID"))
     let store = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let containers = try (0..<2).map { _ in try PersistentContainer.inMemory(schema: people) }
       let contexts = containers.map { $0.newContext() }
       Car(context: contexts[0]).owner = Person(context: contexts[1])
       withExtendedLifetime(contexts) {}
     }
-    #expect(message(store).contains("Keep the URI of its objectID"))
+    #expect(message(store).contains("Store the URI of its objectID"))
   }
 
   @Test(.evidence("C-02")) func `a save that only detects conflicts creates no generation`() throws

@@ -16,13 +16,13 @@ struct ProgrammerErrorTests {
       let contexts = (container.newContext(), container.newContext())
       contexts.1.insert(Order(context: contexts.0))
     }
-    #expect(message(inserted).contains("belongs to one context only"))
+    #expect(message(inserted).contains("can belong to only one context"))
     let related = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
       Order(context: contexts.0).lines.append(OrderLine(context: contexts.1))
     }
-    #expect(message(related).contains("Look up this context's object"))
+    #expect(message(related).contains("Look up the object in this context"))
     let deleted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
@@ -71,7 +71,7 @@ struct ProgrammerErrorTests {
       let order = Order(context: context)
       _ = context.object(Piece.self, with: order.objectID)
     }
-    #expect(message(result).contains("names no object of class"))
+    #expect(message(result).contains("does not identify an object of class"))
   }
 
   @Test(.evidence("X-06")) func `executing a custom type of batch request traps`() async {

@@ -45,7 +45,7 @@ struct ExplanationTests {
   @Test(.evidence("FO-03")) func `a fetch uses the most selective index`() throws {
     let byName = try explain("name == 'animal 7' AND legs == 7")
     #expect(byName.indexes == ["name"] && byName.estimatedRowCount == 1)
-    #expect(byName.steps[0] == "Animal by its index name: about 1 of 2,000 rows.")
+    #expect(byName.steps[0] == "Animal by index name: about 1 of 2,000 rows.")
     #expect(try explain("name BEGINSWITH 'animal 19'").indexes == ["name"])
     #expect(try explain("name LIKE 'animal 190?' AND paws == 3").indexes == ["name"])
     #expect(try explain("legs IN {3, 4, 5}").indexes == ["legs"])
@@ -64,7 +64,7 @@ struct ExplanationTests {
     ] {
       let explanation = try explain(format)
       #expect(explanation.indexes == [] && explanation.estimatedRowCount == 2000, "\(format)")
-      #expect(explanation.steps[0] == "Animal: every one of 2,000 rows.")
+      #expect(explanation.steps[0] == "Animal: a scan of all 2,000 rows.")
     }
   }
 
@@ -79,15 +79,15 @@ struct ExplanationTests {
     let first = try explain("legs < 50", sort: [heaviest], limit: 5)
     #expect(first.indexes == ["weight"] && first.estimatedRowCount < 50, "\(first)")
     #expect(
-      first.steps[0].contains(", backwards") && first.steps[0].hasSuffix("until 5 are found."))
+      first.steps[0].contains(", backwards") && first.steps[0].hasSuffix("until 5 match."))
     let sorted = try explain("legs == 7", sort: [heaviest], limit: 5)
     #expect(sorted.indexes == ["legs"])
-    #expect(sorted.steps.last == "They are sorted by weight, backwards; the first 5 stay.")
+    #expect(sorted.steps.last == "Sort by weight, backwards; keep the first 5.")
     let ranked = try explain("rank == 3", sort: [SortDescriptor(\Animal.legs)], limit: 3)
     #expect(ranked.indexes == ["rank, legs"] && ranked.estimatedRowCount == 3, "\(ranked)")
     let compared = [SortDescriptor(\Animal.name, comparator: .lexical)]
     #expect(
-      try explain("legs == 7", sort: compared).steps.last == "They are sorted, object by object.")
+      try explain("legs == 7", sort: compared).steps.last == "Sort, comparing objects.")
   }
 
   @Test(.evidence("FO-02"))

@@ -46,13 +46,13 @@ struct LogTests {
       let bound = try logged(.values) { try fetch() }.first
       precondition(matches(bound, ["age = ", "(0)"], without: ["x-heart"]))
       let found = try logged(.objectIDs) { try fetch() }.first
-      precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["every one"]))
+      precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["a scan"]))
       let planned = try logged(.accessPaths) { try fetch() }.first
-      precondition(matches(planned, ["Person: every one of 3 rows", "Each is checked: age = "]))
+      precondition(matches(planned, ["Person: a scan of all 3 rows", "Filter: age = "]))
       let counted = try logged(.accessPaths) {
         _ = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.nickname == "x" }))
       }
-      precondition(matches(counted.first, ["counted 0 of Person", "Person: every one of 3 rows"]))
+      precondition(matches(counted.first, ["counted 0 of Person", "Person: a scan of all 3 rows"]))
     }
   }
 
