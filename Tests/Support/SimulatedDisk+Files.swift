@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-// The operations that open files request from their disk.
+// The operations that open files perform on their disk.
 extension SimulatedDisk {
   func read(_ file: SimulatedFile, _ target: MutableBytes, at offset: UInt64)
     throws(StorageError) -> Int
@@ -72,7 +72,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// Punching is a write of zeros: after a power cut each sector is old or zero.
+  /// Writes zeros to a range: after a power cut, each sector has its old bytes or zeros.
   func punch(_ file: SimulatedFile, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     onPunch?(file.path, range)
     return try lock.withLock { () throws(StorageError) in
@@ -152,8 +152,8 @@ extension SimulatedDisk {
     throw StorageError(kind, "Locks fail by plan.", file: file.path)
   }
 
-  /// The last reference to an open file is gone: its locks end, and so does the file if it has no
-  /// name.
+  /// Closes one opening of a file: releases its locks, and those of the last opening free a file
+  /// that has no name.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
       if lockFault == .lostWhenClosed { locks[number] = nil }

@@ -1,9 +1,9 @@
 import HeartwoodEngine
 
-/// One opening of a file on a simulated disk, and the owner of the locks taken through it.
+/// One opening of a file on a simulated disk, which owns the locks taken through it.
 final class SimulatedFile: File {
   let path: String
-  /// The file's number on its disk.
+  /// The number of the file on its disk.
   let number: Int
   private let disk: SimulatedDisk
   private let isWritable: Bool

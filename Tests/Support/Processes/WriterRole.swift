@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// A process that commits one transaction after the other, and records each before and after.
+/// A process that commits one transaction after another, and records each one before and after the
+/// commit.
 struct WriterRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator
