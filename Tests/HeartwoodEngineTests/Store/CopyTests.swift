@@ -135,8 +135,8 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let file = fixture.path + "-file"
       _ = try fixture.fileSystem.open(file, .create)
-      try fixture.fileSystem.createDirectory(fixture.path + "-folder")
-      for path in [fixture.path, file, fixture.path + "-folder/", ""] {
+      try fixture.fileSystem.createDirectory(fixture.path + "-directory")
+      for path in [fixture.path, file, fixture.path + "-directory/", ""] {
         let error = #expect(throws: StorageError.self) { try store.copy(snapshot, to: path) }
         #expect(error?.kind == .invalidArgument, "\(path)")
       }

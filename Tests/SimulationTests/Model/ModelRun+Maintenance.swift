@@ -27,7 +27,7 @@ extension ModelRun {
     try expectKept(store)
   }
 
-  /// Every name keeps its generation, and that can be read.
+  /// Expects that every name still refers to its generation, and that the generation can be read.
   func expectKept(_ store: Store) throws {
     let found = try store.namedGenerations()
     try ModelMismatch.unless(found == kept, "kept are \(found), not \(kept)")
@@ -37,7 +37,7 @@ extension ModelRun {
     }
   }
 
-  // MARK: Passes
+  // MARK: Maintenance
 
   func checkpoint(_ store: Store) throws {
     let result = try store.checkpoint()
@@ -51,12 +51,13 @@ extension ModelRun {
       let isReadable = try expectGiven(generation, store) != nil
       try ModelMismatch.unless(
         !isReadable || isHeld(generation) || fixture.options.maintenance == .background,
-        "nobody holds \(generation), and it has outlived maintenance")
+        "\(generation) is not held, but is still readable after maintenance")
     }
     try expectKept(store)
   }
 
-  /// K3: the cost of held generations is bounded; without any, the log is almost empty.
+  /// Expects that the log stays within the bound of K3; without held generations, it is almost
+  /// empty.
   private func expectBoundedLog(_ store: Store) throws {
     guard case .files = setting.storage else { return }
     let statistics = store.statistics
@@ -85,16 +86,16 @@ extension ModelRun {
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
 
-  /// A generation between the steps of a compaction has the same contents as the previous one.
+  /// Pins a generation between two steps of a compaction, which must not change the contents.
   private func pinWhileCompacting(_ store: Store) {
     guard held.count < 14, let snapshot = try? store.snapshot() else { return }
     held.append(Held(snapshot: snapshot, content: content))
     history[snapshot.generation] = content
   }
 
-  // MARK: Ends and beginnings
+  // MARK: Closing and opening
 
-  /// Closes the store and reopens it; snapshots stay readable until they are released.
+  /// Closes the store, to be reopened later; held snapshots can be read until they are released.
   func reopen(_ store: Store) throws {
     try store.close()
     do {
@@ -106,13 +107,13 @@ extension ModelRun {
     self.store = nil
   }
 
-  /// The process dies and loses only its locks.
+  /// Kills the process, which loses only its locks.
   func kill() throws {
     guard let disk else { return }
     try abandon(for: disk.killed())
   }
 
-  /// The power is cut: unsynced commits may be lost, from the end.
+  /// Cuts the power, which may undo the newest unsynced commits.
   func cutPower() throws {
     guard let disk else { return }
     let mode = CrashMode.allCases[random.below(CrashMode.allCases.count)]
@@ -129,7 +130,7 @@ extension ModelRun {
     fixture = .on(disk, setting.options)
   }
 
-  /// Opens the store, and compares all its contents.
+  /// Opens the store and compares all its contents.
   func open() throws -> Store {
     let store = try fixture.open()
     self.store = store
@@ -144,7 +145,7 @@ extension ModelRun {
     return store
   }
 
-  /// Adopts the state that a power cut has left as the newest generation, if it is a permitted one.
+  /// Adopts the generation that a power cut has left; throws if a durable commit is lost.
   private func acceptLoss(_ snapshot: Snapshot) throws {
     let number = try ModelTransaction.number(of: snapshot)
     guard number >= durableNumber,

@@ -1,11 +1,11 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One step of a run.
+/// A step of a run.
 enum ModelStep: CaseIterable {
-  /// Several transactions, one after the other.
+  /// Several successive transactions.
   case write
-  /// A transaction that changes something and throws.
+  /// A transaction that changes something and then throws.
   case abandonedWrite
   /// A transaction without changes.
   case emptyWrite
@@ -13,7 +13,7 @@ enum ModelStep: CaseIterable {
   case unpin
   case readNewest
   case readHeld
-  /// Requests an old generation.
+  /// Requests a random earlier generation, which may have expired.
   case readGiven
   case changes
   case keep
@@ -24,12 +24,12 @@ enum ModelStep: CaseIterable {
   case verify
   case compareAll
   case reopen
-  /// The process dies; another one opens the store. Not on a real disk.
+  /// Kills the process and opens the store in another one; only on the simulated disk.
   case kill
-  /// The power is cut. Not on a real disk.
+  /// Cuts the power; only on the simulated disk.
   case cutPower
 
-  /// Its frequency, compared with the others.
+  /// The relative frequency of this step.
   private var weight: Int {
     switch self {
     case .write: 44
@@ -46,7 +46,7 @@ enum ModelStep: CaseIterable {
 
   private static let choices = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-  /// A random step.
+  /// Returns a random step.
   static func next(_ random: inout SeededGenerator) -> ModelStep {
     choices[random.below(choices.count)]
   }
@@ -123,7 +123,9 @@ extension ModelRun {
     for lost in expired.sorted().suffix(3) { _ = try expectGiven(lost, store) }
   }
 
-  /// Returns the snapshot of a generation, or `nil` if it has expired; a held one must not.
+  /// Requests a generation and returns its snapshot, or `nil` if it has expired.
+  ///
+  /// Throws if the generation is held and has expired, or if it had expired earlier.
   @discardableResult
   func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
     do {
@@ -139,7 +141,7 @@ extension ModelRun {
     }
   }
 
-  /// Returns whether a generation is held, or is the newest.
+  /// Returns whether a generation is held, is named, or is the newest one.
   func isHeld(_ generation: Generation) -> Bool {
     generation == newest || kept.values.contains(generation)
       || held.contains { $0.snapshot.generation == generation }

@@ -67,7 +67,7 @@ package struct StoreDamage: Hashable, Sendable {
     try use.run()
     var findings = use.findings
     if !repairs, !use.contents.isSubset(of: sample.contents) {
-      findings.append("A state is shown that no commit made.")
+      findings.append("The store shows contents that no commit wrote.")
     }
     return (use.metError, findings)
   }

@@ -141,7 +141,7 @@ package struct StoreUse {
     try cursor.moveToLast()
     repeat { try record(&count) } while try cursor.moveToPrevious()
     for key in keys where try !cursor.seek(Key(unverified: key)) {
-      findings.append("A cursor does not find the key it showed.")
+      findings.append("A cursor does not find a key that it has returned.")
     }
   }
 
@@ -149,8 +149,8 @@ package struct StoreUse {
   private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
-    findings.append("A walk passes more entries than the files can hold.")
-    throw StorageError(.corrupt, "The walk was given up.")
+    findings.append("A walk visits more entries than the files can contain.")
+    throw StorageError(.corrupt, "The walk was abandoned because it does not end.")
   }
 
   // MARK: Writing
