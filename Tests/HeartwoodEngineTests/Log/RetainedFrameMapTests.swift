@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of the file `map`: the encoded map, or an error.
+/// Tests the decoding of the file `map`.
 @Suite("The retained-frame map")
 struct RetainedFrameMapTests {
   private static func map(retainedGenerationCount: UInt64 = 2, lineageCount: UInt64 = 1)
@@ -37,12 +37,12 @@ struct RetainedFrameMapTests {
     }
   }
 
-  /// Counts that match the length, but do not form a map.
+  /// The counts match the length of the file, but are not valid for a map.
   @Test(.evidence("B3"))
   func `without a retained generation, or with too many lineages, is corrupt`() {
     let two = AtomicFileBytes(Self.map())
     let none = two.forged {
-      // Two retained generations of 40 bytes take the space of five lineages of 16.
+      // Two retained generations of 40 bytes take the same space as five lineages of 16 bytes.
       $0.store32(0, AtomicFileLayout.rowCount.offset)
       $0.store32(6, MapLayout.lineageCount.offset)
     }

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes on one store, step by step, compared with a dictionary for each generation.
+/// Compares several processes on one store, step by step, with a dictionary for each generation.
 ///
-/// They are openings of one process that share only the files, so that every run does the same.
-/// Random numbers decide which one opens first, runs maintenance or dies.
+/// The processes are openings in one process that share only the files, so that every run is the
+/// same. Random numbers decide which process opens the store, runs maintenance or dies next.
 @Suite("A store of several processes")
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -101,7 +101,7 @@ struct SeveralProcessesTests {
     guard let store = world.processes[number].store else {
       let store = try world.processes[number].fixture.open()
       world.processes[number].store = store
-      // A new lineage begins with a commit without changes.
+      // The first commit of a new lineage makes no changes.
       world.newest = try store.snapshot().generation
       world.history[world.newest] = world.content
       return try expect(store.snapshot(), world)
@@ -159,7 +159,7 @@ struct SeveralProcessesTests {
     } catch is Abandoned {}
   }
 
-  /// A generation that one process holds is available to every other.
+  /// Pins a generation that some process holds, which must be available to all others.
   private func pinGiven(_ world: inout World, _ store: Store) throws {
     let held = world.processes.flatMap(\.held)
     if !held.isEmpty {
