@@ -302,10 +302,10 @@ final class CrashHistory {
   func findingInContent(_ store: Store, atLeast least: Int) throws -> String? {
     let snapshot = try store.snapshot()
     let number = try Self.number(of: snapshot)
-    guard number >= least else { return "commit \(least) was acknowledged, but \(number) is there" }
+    guard number >= least else { return "commit \(least) was acknowledged, but \(number) found" }
     guard number < contents.count else { return "commit \(number) was never attempted" }
     if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
-      return "the content is not that of commit \(number)"
+      return "the contents are not those of commit \(number)"
     }
     return try findingInKept(store)
   }
@@ -315,17 +315,17 @@ final class CrashHistory {
   private func findingInKept(_ store: Store) throws -> String? {
     let found = try store.namedGenerations()
     for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
-      guard let number = kept[name] else { return "\(name) was released, but is kept" }
-      guard let generation = found[name] else { return "\(name) was kept, but is not" }
+      guard let number = kept[name] else { return "\(name) was released, but still exists" }
+      guard let generation = found[name] else { return "\(name) was kept, but is missing" }
       let snapshot = try store.snapshot(at: generation)
-      guard try Self.number(of: snapshot) == number else { return "\(name) keeps another commit" }
+      guard try Self.number(of: snapshot) == number else { return "\(name) has another commit" }
     }
     for (name, generation) in found {
       let snapshot = try store.snapshot(at: generation)
       let number = try Self.number(of: snapshot)
       guard number < contents.count,
         try Self.content(of: snapshot) == contents[number].filter({ !$0.value.isEmpty })
-      else { return "what \(name) keeps has changed" }
+      else { return "the contents of \(name) have changed" }
     }
     return nil
   }

@@ -38,7 +38,7 @@ struct DamagedCountersTests {
         }
       }
     }
-    print("flipped bits in words: noticed \(noticed) (group \(group))")
+    print("flipped bits in counters: noticed \(noticed) (group \(group))")
   }
 
   /// Removes the named generation from both decision records.

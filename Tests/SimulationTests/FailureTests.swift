@@ -47,7 +47,7 @@ struct FailureTests {
         let finding = try run.findingInPinned()
         #expect(finding == nil, "\(context)")
       } catch {
-        Issue.record("\(context): a reader met \(error)")
+        Issue.record("\(context): a reader failed: \(error)")
       }
     }
     return errors
@@ -174,7 +174,7 @@ struct FailureTests {
     for _ in 0..<2 {
       do {
         try store.write { try $0.keyspace("a").put(Int64(1), [1]) }
-        Issue.record("a write went through after a failed sync")
+        Issue.record("a write succeeded after a failed sync")
       } catch let error as StorageError {
         #expect(error.kind == .writesDisabled)
       }

@@ -42,7 +42,7 @@ struct MutationTests {
       tried += 1
       if try metError(damage, "\(aim), seed \(number)") { refused += 1 }
     }
-    print("aimed at \(aim): \(refused) of \(tried) met an error")
+    print("aimed at \(aim): \(refused) of \(tried) caused an error")
     #expect(refused > 5)
     // Overlapping cells are rejected whenever they are read, but some of the leaves are in free
     // pages.
@@ -60,7 +60,7 @@ struct MutationTests {
         sample: group % SampleStore.all.count, repairs: seed % 2 == 1, isSameBoot: seed % 4 > 1)
       if try metError(damage, "seed \(seed)") { refused += 1 }
     }
-    print("mutants: \(count), of which \(refused) met an error (group \(group))")
+    print("mutants: \(count), of which \(refused) caused an error (group \(group))")
     #expect(refused > 0)
   }
 

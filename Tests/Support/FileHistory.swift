@@ -116,7 +116,7 @@ struct FileHistory {
   }
 }
 
-// MARK: - What a crash leaves
+// MARK: - State after a crash
 
 extension FileHistory {
   /// The number of changes that affect the length; a crash keeps a prefix of these.

@@ -19,7 +19,7 @@ package struct ForkedProcess {
   /// it.
   private static let call: @convention(c) () -> pid_t = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
-      preconditionFailure("the C library has no fork")
+      preconditionFailure("the C library does not provide fork")
     }
     return unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)
   }()
@@ -50,7 +50,7 @@ package struct ForkedProcess {
   private static func fork() -> pid_t {
     let call = call
     let identifier = call()
-    precondition(identifier >= 0, "no process could be forked off")
+    precondition(identifier >= 0, "the process could not be forked")
     if identifier == 0 {
       // Test threads block signals, so unblock them in the child.
       var all = sigset_t()
@@ -68,7 +68,7 @@ package struct ForkedProcess {
   package func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) == -1 {
-      precondition(errno == EINTR, "the child is not there to wait for")
+      precondition(errno == EINTR, "there is no child to wait for")
     }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }

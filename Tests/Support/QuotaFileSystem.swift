@@ -29,7 +29,7 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
 
   fileprivate func reserve(_ count: UInt64, _ path: String) throws(StorageError) {
     guard try used() + count > limit else { return }
-    throw StorageError(.diskFull, "The disk is full by plan.", file: path, errno: 28)
+    throw StorageError(.diskFull, "The simulated disk is full.", file: path, errno: 28)
   }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {

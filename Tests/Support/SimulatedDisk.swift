@@ -168,7 +168,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       opens += 1
       if opens == faultPlan.failingOpen {
-        throw .unchanged(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
+        throw .unchanged(.io, "Opening \(opens) fails as planned.", file: path, errno: 24)
       }
       let location = MemoryPath(path)
       let number: Int
@@ -229,7 +229,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
       let (old, new) = (MemoryPath(source), MemoryPath(target))
-      precondition(old.parent == new.parent, "the simulated disk renames within one directory")
+      precondition(old.parent == new.parent, "only renames within a directory are simulated")
       guard let entry = content.entry(at: old) else {
         throw MemoryPath.isNoFile("rename", source)
       }
@@ -310,7 +310,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       throw Self.powerIsOff
     case .failure(let errorKind):
       throw StorageError(
-        errorKind, "Call \(history.count) (\(kind.rawValue)) fails by plan.", file: path,
+        errorKind, "Call \(history.count) (\(kind.rawValue)) fails as planned.", file: path,
         errno: errorKind == .diskFull ? 28 : 5)
     }
   }

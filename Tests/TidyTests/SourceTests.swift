@@ -188,7 +188,7 @@ struct SourceTests {
 }
 
 extension SwiftSource {
-  /// The modules this source imports.
+  /// The modules that this source imports.
   var imports: [String] {
     zip(tokens, tokens.dropFirst()).filter { $0.0.text == "import" }.map(\.1.text)
   }

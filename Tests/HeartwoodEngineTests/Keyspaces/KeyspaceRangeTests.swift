@@ -98,7 +98,7 @@ struct KeyspaceRangeTests {
       for lower in Self.bounds {
         for reversed in [false, true] {
           try empty.forEach(from: lower, reversed: reversed) { _, _ in
-            Issue.record("there is nothing")
+            Issue.record("the range should be empty")
             return true
           }
         }

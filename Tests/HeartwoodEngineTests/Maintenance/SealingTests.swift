@@ -260,7 +260,7 @@ struct SealingTests {
         return
       }
       failureCount += 1
-      throw StorageError(kind, "Not this one.", file: path)
+      throw StorageError(kind, "Writing a footer fails as planned.", file: path)
     }
     do {
       let store = try fixture.open()

@@ -13,7 +13,7 @@ struct PageCacheTests {
     PageCache(byteCount: Self.capacity * Self.pageByteCount, pageByteCount: Self.pageByteCount)
   }
 
-  private static let refusal = StorageError(.io, "This page is not to be read.")
+  private static let refusal = StorageError(.io, "This page must not be read.")
 
   /// Returns whether a page is in the cache; this counts as a use of the page.
   private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {

@@ -122,8 +122,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // Get the newest generation: already pinned, then newly committed here, then newly committed in
-    // the other process.
+    // Each case pins the newest generation: already pinned, just committed here, or just committed
+    // in the other process.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()

@@ -78,7 +78,7 @@ struct ForkTests {
         else { return 1 }
         let passed = Self.passed(opened, snapshot, reader, position, fixture.path)
         guard passed == [] else {
-          print("these calls were let through: \(passed)")
+          print("these calls were not rejected: \(passed)")
           fflush(nil)
           return 2
         }
@@ -263,7 +263,7 @@ struct ForkTests {
             ForkedProcess.kind { _ = try own.snapshot() } == .forked ? 0 : 1
           }
           guard child.wait() == 0, try own.verify().findings == [] else {
-            throw StorageError(.writesDisabled, "The store of the child is not its own.")
+            throw StorageError(.writesDisabled, "The child cannot use its own store.")
           }
           try own.close()
         }

@@ -35,7 +35,7 @@ struct PermissionTests {
         for number in 0..<300 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
       }
     }
-    // Leave one commit only in the log, as after the death of a process.
+    // Make one more commit and leave it in the log, as after the death of a process.
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(300, [4]) }
   }

@@ -48,7 +48,7 @@ struct ProcessTests {
       let numbers = try #require(try store.snapshot().keyspace("numbers"))
       #expect(try numbers.count() >= noted, "round \(round)")
       for number in 0..<noted where try numbers.get(number)?.first != UInt8(number & 0xFF) {
-        Issue.record("round \(round): \(number) was acknowledged and is not there")
+        Issue.record("round \(round): \(number) was acknowledged, but is missing")
       }
       #expect(!store.recovery.startedLineage, "round \(round)")
       #expect(try store.verify().findings == [], "round \(round)")

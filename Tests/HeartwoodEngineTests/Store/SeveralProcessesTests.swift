@@ -93,7 +93,7 @@ struct SeveralProcessesTests {
 
   private func expect(_ snapshot: Snapshot, _ world: World) throws {
     guard try content(of: snapshot) == world.history[snapshot.generation] else {
-      throw Mismatch(description: "generation \(snapshot.generation) has another content")
+      throw Mismatch(description: "generation \(snapshot.generation) has other contents")
     }
   }
 
@@ -111,7 +111,7 @@ struct SeveralProcessesTests {
     case 8..<11:
       let snapshot = try store.snapshot()
       guard snapshot.generation == world.newest else {
-        throw Mismatch(description: "\(snapshot.generation) for \(world.newest)")
+        throw Mismatch(description: "the newest is \(snapshot.generation), not \(world.newest)")
       }
       try expect(snapshot, world)
     case 11: world.processes[number].held.append(try store.snapshot())
@@ -187,7 +187,7 @@ struct SeveralProcessesTests {
       world.kept[name] = world.newest
     }
     guard try store.namedGenerations() == world.kept else {
-      throw Mismatch(description: "other names are kept")
+      throw Mismatch(description: "the named generations differ")
     }
   }
 }

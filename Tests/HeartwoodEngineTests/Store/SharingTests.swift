@@ -217,7 +217,7 @@ private final class WriteGuard: FileSystem {
   init(_ inner: any FileSystem) { self.inner = inner }
 
   private static func refusal(_ path: String) -> StorageError {
-    StorageError(.io, "This was to be read only.", file: path)
+    StorageError(.io, "The store was opened read-only, but changes a file.", file: path)
   }
 
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {

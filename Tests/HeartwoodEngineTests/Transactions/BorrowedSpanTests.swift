@@ -124,7 +124,7 @@ private struct BorrowingRun {
   ) throws {
     try? transaction.savepoint { _ in
       _ = try source.withValue(known) { try target.put(key, $0) }
-      throw StorageError(.invalidArgument, "Not this time.")
+      throw StorageError(.invalidArgument, "This savepoint is rolled back.")
     }
     try transaction.savepoint { _ in
       _ = try source.withValue(known) { try target.put(key, $0) }

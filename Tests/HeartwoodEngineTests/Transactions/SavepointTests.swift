@@ -181,7 +181,7 @@ struct SavepointTests {
         var made: KeyspaceWriter?
         try? transaction.savepoint { inner in
           made = try inner.keyspace("made")
-          throw StorageError(.invalidArgument, "Taken back.")
+          throw StorageError(.invalidArgument, "This savepoint is rolled back.")
         }
         try made?.put(0, [0])
       }

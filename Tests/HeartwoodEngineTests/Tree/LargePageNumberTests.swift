@@ -20,7 +20,7 @@ struct LargePageNumberTests {
     return fixture
   }
 
-  /// The limits are the pages at offsets of 2 and 4 GiB in the page file, and the page number 2^31.
+  /// The limits are at 2 GiB and 4 GiB in the page file, and at page number 2^31.
   @Test(arguments: [1 << 19, 1 << 20, 1 << 31])
   func `works like any other`(retainedGeneration: Int) throws {
     let fixture = try fixture(before: retainedGeneration)
@@ -40,7 +40,7 @@ struct LargePageNumberTests {
     #expect(try fixture.scan().isEmpty)
   }
 
-  /// Page numbers end before the last bitmap whose pages could not all be numbered.
+  /// A bitmap is not created if some of the pages that it covers would have no valid page number.
   @Test func `is full at the last page number`() throws {
     let last = Int(Limits.maxPageCount) / Self.perBitmap * Self.perBitmap - Self.perBitmap
     let fixture = try fixture(before: last + Self.perBitmap - 1)

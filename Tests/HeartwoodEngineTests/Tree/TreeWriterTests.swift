@@ -45,7 +45,7 @@ struct TreeWriterTests {
     let keys = model.sortedKeys
     #expect(rows.map(\.key) == keys)
     for row in rows where model.rows[row.key] != row.value {
-      Issue.record("a value of \(row.value.count) bytes is not what was put")
+      Issue.record("a value of \(row.value.count) bytes differs from the value put")
     }
     for key in keys {
       let value = try fixture.get(key)

@@ -175,7 +175,7 @@ extension ReferenceContent {
       let reader = try snapshot.keyspace(keyspace.name)
       try ModelMismatch.unless(
         (reader != nil) == (keyspaces[keyspace.name] != nil),
-        "\(keyspace.name) is there: \(reader != nil)")
+        "\(keyspace.name) exists: \(reader != nil)")
       guard let reader else { continue }
       try KeyspaceComparison(keyspace: keyspace, reader: reader, rows: rows(keyspace.name))
         .compareSome(&random)

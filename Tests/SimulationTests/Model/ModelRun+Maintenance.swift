@@ -13,7 +13,7 @@ extension ModelRun {
     let isTaken = kept[name].map { $0 != generation } ?? false
     do {
       try store.keep(generation, as: name)
-      try ModelMismatch.unless(!isTaken, "\(name) keeps two generations")
+      try ModelMismatch.unless(!isTaken, "\(name) was given to a second generation")
       kept[name] = generation
       durableNumber = max(durableNumber, chosen.content.number)
     } catch let error as StorageError where error.kind == .invalidArgument && isTaken {}
@@ -30,7 +30,7 @@ extension ModelRun {
   /// Expects that every name still refers to its generation, and that the generation can be read.
   func expectKept(_ store: Store) throws {
     let found = try store.namedGenerations()
-    try ModelMismatch.unless(found == kept, "kept are \(found), not \(kept)")
+    try ModelMismatch.unless(found == kept, "the named generations are \(found), not \(kept)")
     for (_, generation) in kept.sorted(by: { $0.key < $1.key }) {
       guard let snapshot = try expectGiven(generation, store) else { continue }
       try history[generation]?.compareSome(snapshot, &random)
@@ -45,7 +45,7 @@ extension ModelRun {
     let low = (held.map(\.snapshot.generation) + Array(kept.values)).min() ?? newest
     try ModelMismatch.unless(
       result.checkpointedGeneration == low || fixture.options.maintenance == .background,
-      "the page file holds \(result.checkpointedGeneration), and \(low) is the oldest held")
+      "the page file contains \(result.checkpointedGeneration), but \(low) is the oldest held")
     try expectBoundedLog(store)
     for generation in history.keys.sorted() where generation < newest {
       let isReadable = try expectGiven(generation, store) != nil
@@ -61,14 +61,14 @@ extension ModelRun {
   private func expectBoundedLog(_ store: Store) throws {
     guard case .files = setting.storage else { return }
     let statistics = store.statistics
-    try ModelMismatch.unless(statistics.canPunchHoles, "files cannot have holes here")
+    try ModelMismatch.unless(statistics.canPunchHoles, "holes cannot be punched into files here")
     var bound = 4 * fixture.options.segmentByteCount
     if statistics.newestGeneration != statistics.checkpointedGeneration {
       bound = statistics.logByteBound ?? .max
     }
     try ModelMismatch.unless(
       statistics.logByteCount <= bound,
-      "the log has \(statistics.logByteCount) bytes, its bound is \(bound)")
+      "the log has \(statistics.logByteCount) bytes; its bound is \(bound)")
   }
 
   func compact(_ store: Store) throws {
@@ -81,7 +81,7 @@ extension ModelRun {
     history[newest] = content
     durableNumber = content.number
     try ModelMismatch.unless(
-      result.pageCount <= result.pageCountBefore, "compaction made pages: \(result)")
+      result.pageCount <= result.pageCountBefore, "compaction added pages: \(result)")
     let report = try store.verify()
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
@@ -100,7 +100,7 @@ extension ModelRun {
     try store.close()
     do {
       _ = try store.snapshot()
-      throw ModelMismatch(description: "a closed store gave a snapshot")
+      throw ModelMismatch(description: "a closed store returned a snapshot")
     } catch let error as StorageError where error.kind == .closed {}
     try readHeld()
     held = []
@@ -152,7 +152,7 @@ extension ModelRun {
       let retained = history.values.first(where: { $0.number == number })
     else {
       throw ModelMismatch(
-        description: "transaction \(durableNumber) was durable, and \(number) is left")
+        description: "transaction \(durableNumber) was durable, but \(number) is the newest")
     }
     for (generation, lost) in history where lost.number > number {
       history[generation] = nil

@@ -153,7 +153,7 @@ final class ModelRun {
   /// Records the contents of a generation that a commit has created.
   func record(_ generation: Generation, _ content: ReferenceContent) throws {
     try ModelMismatch.unless(
-      generation > newest, "a commit made \(generation) after \(newest)")
+      generation > newest, "a commit created \(generation) after \(newest)")
     self.content = content
     newest = generation
     history[generation] = content
@@ -167,7 +167,7 @@ final class ModelRun {
     try ModelMismatch.unless(
       report.entryCount == content.entryCount
         && report.keyspaceCount == content.keyspaces.count,
-      "verify counts \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
+      "verification counted \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
     // Background maintenance holds the pages that it writes back, so wait until it releases them.
     for _ in 0..<5000 where store.files.cache.pinnedCount > 0 {
       SystemThread.sleep(milliseconds: 1)
@@ -180,7 +180,7 @@ final class ModelRun {
     let checkpointed = store.files.counters.checkpointed
     try ModelMismatch.unless(
       state.index.frames(newerThan: checkpointed) == read.index.frames(newerThan: checkpointed),
-      "the index of \(state.generation) is another in the log")
+      "the index of \(state.generation) differs from the log")
   }
 
   private func compareAll(_ store: Store) throws {
@@ -198,7 +198,7 @@ final class ModelRun {
     let report = try copy.verify()
     try ModelMismatch.unless(
       report.findings.isEmpty && report.freePageCount == 0 && report.logCommitCount == 0,
-      "the copy: \(report)")
+      "the copy is not sound: \(report)")
     try copy.write { try $0.keyspace("copy").put(1, [1]) }
     try copy.close()
     for name in try fixture.fileSystem.list(path) ?? [] {

@@ -90,7 +90,7 @@ extension ModelRun {
       try ModelMismatch.unless(
         try transaction.keyspaceNames == content.names, "the keyspaces are not \(content.names)")
     }
-    try ModelMismatch.unless(generation == newest, "no change made \(generation)")
+    try ModelMismatch.unless(generation == newest, "an empty write created \(generation)")
   }
 
   func expectNewest(_ store: Store) throws {
@@ -125,16 +125,16 @@ extension ModelRun {
 
   /// Requests a generation and returns its snapshot, or `nil` if it has expired.
   ///
-  /// Throws if the generation is held and has expired, or if it had expired earlier.
+  /// Throws if the generation is held, but has expired, or if it had expired earlier.
   @discardableResult
   func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
     do {
       let snapshot = try store.snapshot(at: generation)
       try ModelMismatch.unless(
-        !expired.contains(generation), "\(generation) had expired and is back")
+        !expired.contains(generation), "\(generation) had expired, but is readable")
       return snapshot
     } catch let error as StorageError where error.kind == .generationExpired {
-      try ModelMismatch.unless(!isHeld(generation), "\(generation) is held and has expired")
+      try ModelMismatch.unless(!isHeld(generation), "\(generation) is held, but has expired")
       expired.insert(generation)
       history[generation] = nil
       return nil

@@ -116,7 +116,7 @@ struct ModelTransaction {
   ) throws {
     let wasThere = content[keyspace.name, key.encoded] != nil
     try ModelMismatch.unless(
-      try writer.delete(key) == wasThere, "deleting \(key.encoded) said \(!wasThere)")
+      try writer.delete(key) == wasThere, "deleting \(key.encoded) returned \(!wasThere)")
     content[keyspace.name, key.encoded] = nil
   }
 

@@ -79,7 +79,7 @@ struct DisplacedStoreTests {
   private func replace(_ name: String) throws {
     try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")
     guard rename(copy + "/restored", path + "/" + name) == 0 else {
-      throw StorageError(.io, "The file could not be exchanged.", file: name, errno: errno)
+      throw StorageError(.io, "The file could not be replaced.", file: name, errno: errno)
     }
   }
 

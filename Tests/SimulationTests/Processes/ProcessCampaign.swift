@@ -134,7 +134,7 @@ final class ProcessCampaign {
       killNow(worker)
       #expect(
         status == 0,
-        "seed \(seed): \(worker.assignment.role) \(worker.assignment.index) is stuck or complains")
+        "seed \(seed): \(worker.assignment.role) \(worker.assignment.index) is stuck or has failed")
     }
     #expect(try said() == "", "seed \(seed)")
   }
@@ -222,7 +222,7 @@ final class ProcessCampaign {
       }
       for (earlier, later) in zip(records, records.dropFirst())
       where earlier.generation >= later.generation || earlier.number >= later.number {
-        Issue.record("seed \(seed): writer \(index) went back from \(earlier) to \(later)")
+        Issue.record("seed \(seed): writer \(index) went backwards from \(earlier) to \(later)")
       }
     }
     var states: [UInt64: Ledger.Record] = [:]

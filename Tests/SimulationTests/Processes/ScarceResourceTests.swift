@@ -187,6 +187,6 @@ struct ScarceResourceTests {
       failed += run.errors.count
     }
     print(
-      "scarce \(demand), mapped \(isMapped): \(complete.refusal.count) places, \(failed) errors")
+      "scarce \(demand), mapped \(isMapped): \(complete.refusal.count) calls, \(failed) errors")
   }
 }

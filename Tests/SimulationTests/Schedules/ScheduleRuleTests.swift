@@ -140,7 +140,7 @@ struct ScheduleRuleTests {
             let file = try Self.file(process)
             let counters = SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
             try file.waitForLock(.exclusive, 0..<1)
-            if counters.durable > counters.appended { throw StorageError(.io, "This is too new.") }
+            if counters.durable > counters.appended { throw StorageError(.io, "It is too new.") }
           },
         ])
       if schedule.isDead(0) { killCount += 1 }

@@ -10,10 +10,9 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case writer(Int, StoreOptions.Durability)
     /// Pins the newest generation twice, and reads each snapshot while the other one is held.
     case reader
-    /// Runs maintenance a number of times; each run also reclaims frames that no held generation
-    /// needs.
+    /// Repeatedly runs maintenance, which also reclaims frames that no held generation needs.
     case checkpointer(Int)
-    /// A number of times, commits and then runs maintenance.
+    /// Repeatedly commits and then runs maintenance.
     case housekeeper(Int)
     /// Pins the generation of a given transaction, which may have expired unless it is held.
     case pinner(Int)

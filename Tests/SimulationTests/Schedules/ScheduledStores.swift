@@ -129,11 +129,11 @@ final class ScheduledStores: @unchecked Sendable {
     }
     let names = try memory.list("/store") ?? []
     guard names.count(where: { $0.hasPrefix("wal-") }) <= 4 else {
-      throw Mismatch("the last maintenance run leaves \(names.sorted())")
+      throw Mismatch("the last maintenance run has left \(names.sorted())")
     }
     guard let locks = try memory.open("/store/locks", .write),
       try locks.lockedByOthers(in: 0..<UInt64.max) == nil
-    else { throw Mismatch("a lock is left") }
+    else { throw Mismatch("a lock was not released") }
   }
 
   private func expectSound(_ store: Store) throws {
@@ -144,7 +144,7 @@ final class ScheduledStores: @unchecked Sendable {
     let certain = scenario.preparedCount + acknowledged.count
     guard certain...(certain + killedCount) ~= number, Set(acknowledged).count == acknowledged.count
     else {
-      throw Mismatch("transaction \(number) is the last, acknowledged were \(acknowledged)")
+      throw Mismatch("transaction \(number) is the newest; acknowledged: \(acknowledged)")
     }
   }
 
@@ -184,7 +184,7 @@ final class ScheduledStores: @unchecked Sendable {
 
   private func record(_ generation: Generation, _ number: Int) throws {
     guard numbers[generation] ?? number == number else {
-      throw Mismatch("generation \(generation) has \(number), and had \(numbers[generation] ?? 0)")
+      throw Mismatch("generation \(generation) has \(number), but had \(numbers[generation] ?? 0)")
     }
     numbers[generation] = number
   }
@@ -264,7 +264,7 @@ final class ScheduledStores: @unchecked Sendable {
     let first = try snapshot(store, number)
     let seen = try self.number(first, "a")
     let second = try snapshot(store, number)
-    guard try content(second) >= seen else { throw Mismatch("a later snapshot shows less") }
+    guard try content(second) >= seen else { throw Mismatch("a later snapshot is older") }
     try content(first, first: seen)
     snapshots += [first, second]
   }
@@ -275,7 +275,7 @@ final class ScheduledStores: @unchecked Sendable {
     }
     do {
       let snapshot = try store(number).snapshot(at: generation)
-      guard try content(snapshot) == transaction else { throw Mismatch("another transaction") }
+      guard try content(snapshot) == transaction else { throw Mismatch("a wrong transaction") }
       snapshots.append(snapshot)
     } catch let error as StorageError
       where error.kind == .generationExpired && !scenario.held.contains(transaction)

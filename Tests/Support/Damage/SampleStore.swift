@@ -97,7 +97,7 @@ package struct SampleStore: Sendable {
       return SampleStore(
         disk: dead, image: image, options: options, contents: writer.contents)
     } catch {
-      preconditionFailure("the sample store could not be made: \(error)")
+      preconditionFailure("the sample store could not be created: \(error)")
     }
   }
 }

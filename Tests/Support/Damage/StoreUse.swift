@@ -98,7 +98,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// Reads a snapshot in all other ways.
+  /// Reads a snapshot in all ways other than the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }

@@ -30,7 +30,7 @@ package final class Ledger {
     /// A snapshot held for some time, or a generation offered by another process, contained
     /// `lasts`, and accounts that hash to `hash`.
     case readAgain
-    /// A past generation, or one offered by another process, could not be read any more.
+    /// A past generation, or one offered by another process, has expired and could not be read.
     case expired
     /// The process is about to give `generation`, with contents that hash to `hash`, the name
     /// `number` (`keepIntent`), or has done so (`kept`).
@@ -59,7 +59,7 @@ package final class Ledger {
   /// Opens a ledger, creating it if necessary; new records are appended.
   package init(at path: String) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-    precondition(descriptor >= 0, "no ledger at \(path)")
+    precondition(descriptor >= 0, "the ledger \(path) cannot be opened")
   }
 
   deinit { close(descriptor) }
@@ -72,13 +72,13 @@ package final class Ledger {
     var counters = [kind.rawValue, number, generation, hash, UInt64(lasts.count)] + lasts
     counters += Array(repeating: 0, count: Self.wordCount - counters.count)
     let count = counters.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    precondition(count == Self.wordCount * 8, "a record did not fit")
+    precondition(count == Self.wordCount * 8, "a record was not written completely")
   }
 
   /// Returns all records of a ledger, oldest first; empty if the file does not exist.
   package static func records(at path: String) -> [Record] {
     guard let bytes = FileManager.default.contents(atPath: path) else { return [] }
-    precondition(bytes.count.isMultiple(of: wordCount * 8), "half a record in \(path)")
+    precondition(bytes.count.isMultiple(of: wordCount * 8), "incomplete record in \(path)")
     let counters: [UInt64] = bytes.withUnsafeBytes { buffer in
       (0..<buffer.count / 8).map { buffer.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
     }

@@ -65,7 +65,7 @@ struct ReaderRole {
   private mutating func readNewest(_ store: Store) throws {
     let snapshot = try store.snapshot()
     guard snapshot.generation >= newest else {
-      throw SharedContent.Violation("\(snapshot.generation) after \(newest)")
+      throw SharedContent.Violation("the newest is \(snapshot.generation), but was \(newest)")
     }
     newest = snapshot.generation
     let summary = try SharedContent.check(snapshot)
@@ -97,7 +97,7 @@ struct ReaderRole {
     do {
       let snapshot = try store.snapshot(at: one.generation)
       guard try SharedContent.check(snapshot) == one.summary else {
-        throw SharedContent.Violation("\(one.generation) came back as another one")
+        throw SharedContent.Violation("\(one.generation) was read with other contents")
       }
       record(again: Held(snapshot: snapshot, summary: one.summary))
     } catch let error as StorageError where error.kind == .generationExpired {
@@ -129,7 +129,7 @@ struct ReaderRole {
       let snapshot = try store.snapshot(at: Generation(frame: claim.generation))
       let summary = try SharedContent.check(snapshot)
       guard summary.hash == claim.hash else {
-        throw SharedContent.Violation("\(snapshot.generation) is another one elsewhere")
+        throw SharedContent.Violation("\(snapshot.generation) differs in another process")
       }
       record(again: Held(snapshot: snapshot, summary: summary))
     } catch let error as StorageError where error.kind == .generationExpired {

@@ -112,7 +112,7 @@ package enum SharedContent {
     for writer in 0..<writerCount { lasts.append(try checkOwn(writer, snapshot)) }
     let all = number(try snapshot.keyspace("all")?.get(0))
     guard lasts.reduce(0, +) == all else {
-      throw Violation("\(snapshot.generation): \(lasts) do not add up to \(all)")
+      throw Violation("\(snapshot.generation): \(lasts) do not add up to the total of \(all)")
     }
     var hash: UInt64 = 14_695_981_039_346_656_037
     var sum: UInt64 = 0
@@ -123,7 +123,7 @@ package enum SharedContent {
         hash = (hash ^ balance) &* 1_099_511_628_211
       }
       guard sum == 1000 * UInt64(accountCount) else {
-        throw Violation("\(snapshot.generation): the accounts hold \(sum)")
+        throw Violation("\(snapshot.generation): the accounts have a total of \(sum)")
       }
     }
     return Summary(lasts: lasts, hash: hash)
@@ -139,7 +139,7 @@ package enum SharedContent {
       let number = last - (last - key) % count
       guard try own.get(Int(key)) == value(writer, number) else {
         throw Violation(
-          "\(snapshot.generation): key \(key) of writer \(writer) is not that of \(number)")
+          "\(snapshot.generation): key \(key) of writer \(writer) is not from \(number)")
       }
     }
     guard try own.count() == Int(min(last, count)) + 1 else {
@@ -155,13 +155,13 @@ package enum SharedContent {
     let ballast = try snapshot.keyspace("ballast-\(writer)")
     guard last % 32 >= 16 else {
       if ballast != nil {
-        throw Violation("\(snapshot.generation): writer \(writer) has ballast after \(last)")
+        throw Violation("\(snapshot.generation): writer \(writer) still has ballast after \(last)")
       }
       return
     }
     let expected = [UInt8](repeating: UInt8(truncatingIfNeeded: last / 32), count: 2500)
     for key in 0..<ballastCount where try ballast?.get(key) != expected {
-      throw Violation("\(snapshot.generation): ballast \(key) of \(writer) after \(last)")
+      throw Violation("\(snapshot.generation): ballast \(key) of \(writer) is wrong after \(last)")
     }
   }
 

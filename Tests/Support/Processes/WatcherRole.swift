@@ -21,7 +21,7 @@ struct WatcherRole {
       // Do not request `generation` itself: it may have expired by now.
       let snapshot = try store.snapshot()
       guard try snapshot.keyspace("watched")?.get(own.index) == value else {
-        throw SharedContent.Violation("commit \(number) does not show")
+        throw SharedContent.Violation("commit \(number) is not visible")
       }
       ledger.record(.acknowledged, number, generation: generation.frame)
       usleep(2000)

@@ -69,7 +69,7 @@ package struct WorkerAssignment: Codable, Sendable {
   package static func runFromCommandLine() {
     do {
       let counters = CommandLine.arguments
-      guard counters.count == 2 else { throw SharedContent.Violation("one argument, as JSON") }
+      guard counters.count == 2 else { throw SharedContent.Violation("expected a JSON argument") }
       let own = try JSONDecoder().decode(Self.self, from: Data(counters[1].utf8))
       switch own.role {
       case .writer:

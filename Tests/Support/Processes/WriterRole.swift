@@ -54,7 +54,7 @@ struct WriterRole {
       guard snapshot.generation >= done.generation,
         try SharedContent.check(snapshot).lasts[own.index] == done.number
       else {
-        throw SharedContent.Violation("writer \(own.index) does not see its \(done.number)")
+        throw SharedContent.Violation("writer \(own.index) does not see its own \(done.number)")
       }
     } catch let error as StorageError where error.kind == .busy {
       ledger.record(.busy)

@@ -210,7 +210,7 @@ package final class Schedule: @unchecked Sendable {
 
   /// Chooses the participant that takes the next step.
   private func decide(after current: Int?) {
-    if steps.count >= Self.stepLimit { stop("\(steps.count) steps and no end") }
+    if steps.count >= Self.stepLimit { stop("\(steps.count) steps without an end") }
     var candidates = participants.indices.filter { isAble($0) }
     if candidates.isEmpty {
       // All participants are blocked. Let them try again, because some repeat a request only a

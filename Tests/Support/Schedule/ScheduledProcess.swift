@@ -49,7 +49,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` while no schedule is running.
+  /// Runs `body` outside the schedule, with up-to-date shared counters.
   package func alone<R>(_ body: () throws -> R) rethrows -> R {
     refresh()
     defer { flush() }
@@ -69,7 +69,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   ) throws(StorageError) {
     if schedule == nil { ownStepCount += 1 }
     guard ownStepCount <= Schedule.stepLimit else {
-      throw StorageError(.io, "This process goes on and on.", file: target)
+      throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
     // The operation has its effects only while the participant is alive.
