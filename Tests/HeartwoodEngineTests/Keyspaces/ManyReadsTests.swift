@@ -208,8 +208,7 @@ struct ManyReadsTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       let before = store.statistics.cacheLookupCount
       try keyspace.getMany(Array(0..<30)) { _, _ in }
-      // A read takes three lookups: a root, one of 11 branches, and a leaf of 34 of the 100,000
-      // rows.
+      // These keys are in one leaf: the lookups are the root, one of 11 branches, and the leaf.
       #expect(store.statistics.cacheLookupCount - before == 3)
       try keyspace.getMany(Array(0..<64)) { _, _ in }
       #expect(store.statistics.cacheLookupCount - before == 3 + 4)

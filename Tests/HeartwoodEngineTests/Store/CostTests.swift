@@ -165,7 +165,7 @@ struct CostTests {
     let rows = try #require(try store.snapshot().keyspace("rows"))
     let before = store.statistics.cacheLookupCount
     for key in stride(from: Int64(0), to: 100_000, by: 1000) { _ = try rows.get(key) }
-    // 100 reads take three lookups each: the root, one of 11 branches, and one of 2,900 leaves.
+    // Each of the 100 reads looks up the root, one of 11 branches, and one of 2,900 leaves.
     #expect(store.statistics.cacheLookupCount - before == 300)
     #expect(try store.verify().findings == [])
   }

@@ -151,7 +151,7 @@ final class ProcessCampaign {
   }
 
   /// Waits until there are at least `count` more records of a kind; throws if a process ends
-  /// before.
+  /// meanwhile.
   func wait(
     for kind: Ledger.Kind, _ count: Int, _ role: WorkerAssignment.Role
   ) throws {

@@ -10,7 +10,7 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case writer(Int, StoreOptions.Durability)
     /// Pins the newest generation twice, and reads each snapshot while the other one is held.
     case reader
-    /// Repeatedly runs maintenance, which also reclaims frames that no held generation needs.
+    /// Repeatedly runs maintenance, which reclaims frames that no held generation needs.
     case checkpointer(Int)
     /// Repeatedly commits and then runs maintenance.
     case housekeeper(Int)
