@@ -1,7 +1,7 @@
 import HeartwoodTestSupport
 import Testing
 
-/// The table of calls inside a write in `Docs/Reference/Engine.md`, compared with the tested calls.
+/// Compares the table of calls inside a write in `Docs/Reference/Engine.md` with the tested calls.
 @Suite("The table of calls inside a write")
 struct CallsDocumentTests {
   @Test func `has one row for each tested call, with its effect`() throws {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The directory of the package, relative to this file.
+/// The directory of the package, found from the path of this file.
 enum Package {
   static let path = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
-  /// The text of a file, by its path in the package.
+  /// Returns the text of a file, given its path in the package.
   static func text(of path: String) throws -> String {
     try String(contentsOfFile: Self.path + "/" + path, encoding: .utf8)
   }
 }
 
-/// A table of a document, with the comment above it that names its subject.
+/// A table of a document whose caption is an HTML comment above it.
 ///
 /// The comment has the form `<!-- layout: PageLayout -->`: a category, then a name.
 struct DocumentTable {
@@ -20,7 +20,7 @@ struct DocumentTable {
   let columns: [String]
   let rows: [[String]]
 
-  /// All captioned tables of a document.
+  /// Returns all captioned tables of a document.
   static func all(in text: String) -> [DocumentTable] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.indices.compactMap { position in

@@ -2,14 +2,14 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// `Docs/Reference/FileFormat.md`, compared with the layouts that the code reads and writes
-/// through.
+/// Compares `Docs/Reference/FileFormat.md` with the layouts through which the code reads and
+/// writes.
 ///
-/// The document is the input: each captioned table must be a layout, and each layout a table, field
-/// by field. So the specification and the bytes cannot diverge.
+/// The document is the input: each captioned table must correspond to a layout and each layout to a
+/// table, field by field. The specification and the code therefore cannot diverge.
 @Suite("The file format document")
 struct FormatDocumentTests {
-  /// A layout and the range of bytes that its table must explain.
+  /// A layout, with the range of bytes that its table must describe.
   struct Layout {
     let name: String
     let fields: [Field]
@@ -24,7 +24,7 @@ struct FormatDocumentTests {
     }
   }
 
-  /// Every layout of the format.
+  /// All layouts of the format.
   static let layouts = [
     Layout("PageLayout", PageLayout.fields, 0, 26),
     Layout("NodeLayout", NodeLayout.fields, 26, NodeLayout.prefixOffset),
@@ -61,7 +61,7 @@ struct FormatDocumentTests {
       .filter { $0.category == category }
   }
 
-  /// Returns a table's rows as fields, including unused ranges.
+  /// Returns the rows of a table as fields, including unused ranges.
   private static func fields(of table: DocumentTable) throws -> [Field] {
     #expect(table.columns == ["offset", "size", "field", "meaning"], "table \(table.name)")
     return try table.rows.map { row in

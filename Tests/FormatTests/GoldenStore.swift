@@ -2,19 +2,20 @@ import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Stores of each format version, stored as text and never changed again.
+/// Golden stores: stores of each format version, stored as text and never changed.
 ///
-/// They were written on a simulated disk, so that the same code writes the same bytes, and not
-/// closed: part of each is in the page file and part in the log.
+/// They were written on a simulated disk, so that the same code always writes the same bytes. They
+/// were not closed, so each store is partly in the page file and partly in the log.
 enum GoldenStore {
-  /// One keyspace with one row: the worked example of the specification.
+  /// The name of a store with one keyspace and one row, the worked example of the specification.
   static let tiny = "tiny"
-  /// Several keyspaces, key kinds and sizes of values, before and after a checkpoint.
+  /// The name of a store with several keyspaces, types of keys and sizes of values, written before
+  /// and after a checkpoint.
   static let small = "small"
 
   private static let directory = "Tests/FormatTests/Golden/version-1/"
 
-  /// The files of a golden store: names and bytes.
+  /// Returns the files of a golden store: their bytes, by name.
   static func files(of store: String) throws -> [String: [UInt8]] {
     let path = Package.path + "/" + directory + store
     var files: [String: [UInt8]] = [:]
@@ -26,17 +27,17 @@ enum GoldenStore {
     return files
   }
 
-  /// Puts a copy of a golden store into a new directory.
+  /// Copies a golden store to a new directory.
   static func copy(_ store: String, to path: String) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     for (name, bytes) in try files(of: store) {
       try Data(bytes).write(to: URL(fileURLWithPath: path + "/" + name))
     }
-    // A store opened for reading only needs the lock file.
+    // The lock file is not part of a golden store, but a read-only store requires it.
     try Data().write(to: URL(fileURLWithPath: path + "/locks"))
   }
 
-  /// Stores the files of a store on a simulated disk as text.
+  /// Saves the files of a store on a simulated disk as text.
   static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
     let target = Package.path + "/" + directory + store
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
@@ -47,7 +48,7 @@ enum GoldenStore {
     }
   }
 
-  // MARK: What is in them
+  // MARK: Contents
 
   private static func options() -> StoreOptions {
     var options = StoreOptions()
@@ -58,7 +59,7 @@ enum GoldenStore {
     return options
   }
 
-  /// Writes the tiny store, and releases it without closing.
+  /// Writes the tiny store and releases it without closing it.
   static func writeTiny(on disk: SimulatedDisk, at path: String) throws {
     let store = try Store(at: path, options: options(), fileSystem: disk)
     try store.write { transaction in
@@ -66,7 +67,7 @@ enum GoldenStore {
     }
   }
 
-  /// The rows of the small store, by keyspace, in key order.
+  /// The rows of the small store, by keyspace, sorted by key.
   static let rows: [String: [(key: Key, value: [UInt8])]] = [
     "numbers": (0..<240).map { (Key($0 * 7 - 700), Array("row \($0)".utf8)) },
     "kinds": [
@@ -79,7 +80,7 @@ enum GoldenStore {
     },
   ]
 
-  /// Writes the small store, and releases it without closing.
+  /// Writes the small store and releases it without closing it.
   static func writeSmall(on disk: SimulatedDisk, at path: String) throws {
     let store = try Store(at: path, options: options(), fileSystem: disk)
     try put("numbers", in: store)

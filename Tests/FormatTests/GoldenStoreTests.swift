@@ -3,17 +3,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Stores written by each version of the format, opened by this one.
+/// Opens the stores that were written in each version of the format.
 ///
-/// They are written once for each version, by
-/// `HEARTWOOD_WRITE_GOLDEN=1 swift test --filter GoldenStoreTests`, and never again: a change that
-/// cannot read them has changed the format.
+/// Each store is written only once, by `HEARTWOOD_WRITE_GOLDEN=1 swift test --filter
+/// GoldenStoreTests`. If a change to the code makes it unreadable, that change has changed the
+/// format.
 @Suite("A golden store", .serialized)
 struct GoldenStoreTests {
   private static let isWriting =
     ProcessInfo.processInfo.environment["HEARTWOOD_WRITE_GOLDEN"] != nil
 
-  /// A way of opening that every golden store must allow.
+  /// Options with which every golden store must be readable.
   struct Opening: CustomTestStringConvertible {
     let access: StoreOptions.Access
     let isReadOnly: Bool

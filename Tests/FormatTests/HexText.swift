@@ -1,11 +1,12 @@
-/// The bytes of a file as text, for golden stores: readable, and without the zeros.
+/// The text form in which the files of golden stores are saved: readable, and without zeros.
 ///
-/// The first line has the number of bytes. Each further line is an offset in eight hexadecimal
-/// digits and the 16 bytes from there on, in groups of any size; lines of zeros are left out.
+/// The first line has the number of bytes. Each further line has an offset of eight hexadecimal
+/// digits, and the 16 bytes from there in groups of any size. Lines that would contain only zeros
+/// are omitted.
 enum HexText {
   private static let lineByteCount = 16
 
-  /// The text for these bytes.
+  /// Returns the text for an array of bytes.
   static func encode(_ bytes: [UInt8]) -> String {
     var lines = ["\(bytes.count) bytes"]
     for offset in stride(from: 0, to: bytes.count, by: lineByteCount) {
@@ -18,7 +19,7 @@ enum HexText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Parses this text; `nil` if it does not have this form.
+  /// Parses the text; returns `nil` if it does not have this form.
   static func decode(_ text: String) -> [UInt8]? {
     let lines = text.split(separator: "\n")
     guard let first = lines.first, first.hasSuffix(" bytes"), let count = Int(first.dropLast(6))

@@ -2,8 +2,8 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// `Docs/Reference/Limits.md`, compared with the constants of the code: a row for each, with its
-/// value and a reason.
+/// Compares `Docs/Reference/Limits.md` with the constants in the code: each must have a row with
+/// its value and a reason.
 @Suite("The limits document")
 struct LimitsDocumentTests {
   private static let values: [String: UInt64] = [

@@ -3,14 +3,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The worked example of `Docs/Reference/FileFormat.md`, laid out as files and opened.
+/// Opens the worked example of `Docs/Reference/FileFormat.md`.
 ///
-/// The document is the only input: files built from its lines must be a store.
+/// The document is the only input: the files built from its hexadecimal dumps must form a store.
 @Suite("The worked example", .serialized)
 struct WorkedExampleTests {
   private static let byteCounts = ["pages": 131_072, "wal-0000000000000001": 32_768]
 
-  /// The files that the document's lines describe.
+  /// Returns the files that the document describes.
   static func files() throws -> [String: [UInt8]] {
     let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     var files: [String: [UInt8]] = byteCounts.mapValues { [UInt8](repeating: 0, count: $0) }
@@ -23,7 +23,8 @@ struct WorkedExampleTests {
     return files
   }
 
-  /// A file system that holds these files and no `counters`, as after unpacking an archive.
+  /// Returns a file system that contains the files and an empty lock file, but no `counters`, as
+  /// after unpacking an archive.
   private static func fileSystem(_ files: [String: [UInt8]]) throws -> MemoryFileSystem {
     let system = MemoryFileSystem()
     try system.createDirectory("/store")
@@ -42,7 +43,7 @@ struct WorkedExampleTests {
     return options
   }
 
-  /// Opens the files and uses every read operation; every error must be one of the store.
+  /// Opens the files and reads from them; any error must be a `StorageError`.
   private static func use(_ files: [String: [UInt8]], isReadOnly: Bool) throws {
     let system = try fileSystem(files)
     do {

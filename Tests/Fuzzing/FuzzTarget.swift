@@ -1,15 +1,16 @@
-// Linked with libFuzzer, which has the `main` and calls these two by name.
+// This target is linked with libFuzzer, which provides `main` and calls the two public functions by
+// name.
 
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Says an input, and stops the process in a way the fuzzer takes for a crash.
+/// Prints an input and stops the process in a way that the fuzzer treats as a crash.
 private func fail(_ damage: StoreDamage, _ finding: String) -> Never {
   print("\(damage)")
   fatalError(finding)
 }
 
-/// Uses a store that is damaged as an input says; see ``StoreDamage/run()``.
+/// Uses a store with the damage that an input describes; see ``StoreDamage/run()``.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func useDamagedStore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let damage = StoreDamage(Bytes(UnsafeRawBufferPointer(start: start, count: count)))
@@ -21,12 +22,14 @@ public func useDamagedStore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CIn
   return 0
 }
 
-/// The changes libFuzzer makes when it knows nothing of an input's form.
+/// Applies the generic mutations of libFuzzer, which knows nothing of the format of an input.
 @_silgen_name("LLVMFuzzerMutate")
 private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-/// Adds, exchanges or takes away an edit that makes sense for the store at hand; at times leaves
-/// the input to libFuzzer, which puts numbers in it that the code compared others with.
+/// Adds, replaces or removes an edit that is meaningful for the sample store.
+///
+/// In one of three cases, it leaves the mutation to libFuzzer, which inserts numbers that the code
+/// has compared other numbers with.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutateDamage(
   _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32

@@ -4,10 +4,11 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Writers on threads of their own, and a power cut at the moment each commit is acknowledged.
+/// Cuts the power each time one of several writer threads has had a commit acknowledged.
 @Suite("Acknowledged commits of several writers")
 struct AcknowledgementTests {
-  /// Commits that share a sync are acknowledged after it, and never before an older one is durable.
+  /// A commit that shares a sync must be acknowledged only after this sync, and only when all older
+  /// commits are durable.
   @Test(.evidence("D1"), .evidence("I3"), arguments: 0..<4 as Range<UInt64>)
   func `survive a power cut with all commits before them`(seed: UInt64) throws {
     let disk = SimulatedDisk(seed: seed)

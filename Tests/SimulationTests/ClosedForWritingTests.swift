@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// System errors after which the contents of the files are unknown.
+/// Tests system errors after which the contents of the files are unknown.
 @Suite("A store whose writes are disabled")
 struct ClosedForWritingTests {
   private func kind(_ body: () throws -> Void) throws -> StorageError.Kind? {
@@ -10,7 +10,7 @@ struct ClosedForWritingTests {
     return nil
   }
 
-  /// The store can be read, accepts no writes, and is complete when it is reopened.
+  /// Expects that the store can be read, rejects writes, and is complete after reopening.
   private func expectClosed(_ run: CrashHistory) throws {
     run.disk.faultPlan = FaultPlan()
     let store = try #require(run.store)
@@ -39,7 +39,8 @@ struct ClosedForWritingTests {
     try expectClosed(run)
   }
 
-  /// A failed sync of the directory was repeated, succeeded, and was trusted.
+  /// In an earlier version, a failed sync of the directory was retried, and its success was
+  /// trusted.
   @Test(.evidence("F2"), .evidence("F3"))
   func `accepts no writes after a name could not be synced`() throws {
     let steps = [Step](
@@ -61,8 +62,8 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
-  /// Closing reported no error, and a commit without durability, which closing makes durable, was
-  /// lost in the following power cut.
+  /// In an earlier version, closing reported no error, so the next power cut lost a `.normal`
+  /// commit that closing should have made durable.
   @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([
@@ -87,7 +88,7 @@ struct ClosedForWritingTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// Another thread's sync has failed since the transaction began.
+  /// Simulates the failure of another thread's sync after the transaction has begun.
   @Test(.evidence("F2"), arguments: [64 << 20, 0])
   func `writes nothing of a transaction that runs`(memoryByteCount: Int) throws {
     let disk = SimulatedDisk(seed: 7)
@@ -107,7 +108,8 @@ struct ClosedForWritingTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// The system may have dropped the pages to be synced, and the next sync would succeed.
+  /// A retried sync could succeed without effect, because the system may have dropped the unsynced
+  /// pages.
   @Test(.evidence("F3")) func `never repeats a failed sync`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try StoreFixture.on(disk).open()
@@ -126,7 +128,7 @@ struct ClosedForWritingTests {
   func `accepts no writes after a page could not be checkpointed`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([.write(.full, operationCount: 2, valueByteCount: 50)])
-    // The sync of the directory comes first.
+    // The first call of the checkpoint syncs the directory; the second writes the page.
     run.disk.faultPlan = .failure(.io, atCall: run.disk.callCount + 2, leavesPart: leavesPart)
     #expect(try kind { try run.run(.checkpoint) } == .io)
     #expect(run.disk.calls.suffix(2) == [.syncDirectory, .write])

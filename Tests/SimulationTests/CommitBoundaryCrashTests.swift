@@ -2,17 +2,18 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts where commits meet the ends of sectors, segments and openings.
+/// Tests power cuts in commits that end at the boundaries of sectors and segments, or during
+/// opening.
 @Suite("A commit at a segment boundary")
 struct CommitBoundaryCrashTests {
-  /// Small and large ones, so that some end with a segment, some start one, and some fill several.
+  /// Small and large commits, so that some end a segment, some start one, and some fill several.
   private static let steps: [Step] =
     [150, 9000, 150, 5000, 40_000, 150, 13_000, 150].map {
       .write(.full, operationCount: 2, valueByteCount: $0)
     }
 
-  /// The slots at which commits of these steps begin and end, and the number of frames of the
-  /// largest.
+  /// Returns the slots in which the commits begin and end, and the number of frames of the largest
+  /// commit.
   private func slots(seed: UInt64) throws -> (first: Set<Int>, last: Set<Int>, largest: UInt64) {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed)
     try run.open()
@@ -34,14 +35,14 @@ struct CommitBoundaryCrashTests {
     arguments: SimulationScale.isLong ? [3, 11] : [11] as [UInt64])
   func `is complete after a power cut at every call`(seed: UInt64) throws {
     let found = try slots(seed: seed)
-    // A segment of eight slots has its frames in slots 1 to 6.
+    // A segment has eight slots, of which slots 1 to 6 contain frames.
     #expect(found.first.contains(1) && found.last.contains(6), "\(found)")
     #expect(found.largest > 8)
     let states = try CrashHistory.cutEverywhere(Self.steps, seed: seed, "seed \(seed)")
     print("crash states: \(states) (boundaries \(seed))")
   }
 
-  /// Disks write sectors, but nothing relies on it.
+  /// Disks write complete sectors, but the store must not rely on it.
   @Test(.evidence("D1"), .evidence("D2"), .evidence("D3"))
   func `is complete or absent when its last sector is torn at any byte`() throws {
     let steps: [Step] = [
@@ -60,7 +61,7 @@ struct CommitBoundaryCrashTests {
       guard let (path, sector) = try lastChangedSector(old, new) else { continue }
       let bytes = try #require(new.bytes(of: path))
       for end in [1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511] {
-        // Everything before the sector was written, and so many bytes of the sector.
+        // Write everything before the sector, and the first `end` bytes of the sector.
         let torn = old.killed()
         let file = try #require(try torn.open(path, .write))
         let count = min(sector + end, bytes.count)
@@ -74,7 +75,7 @@ struct CommitBoundaryCrashTests {
     #expect(states > 50)
   }
 
-  /// The last sector in which one file of two disks differs; `nil` if none differs.
+  /// Returns the position of the last sector that differs between two disks, or `nil` if none does.
   private func lastChangedSector(
     _ old: SimulatedDisk, _ new: SimulatedDisk
   ) throws -> (path: String, offset: Int)? {
@@ -119,8 +120,7 @@ struct CommitBoundaryCrashTests {
     print("crash states: \(states) (three recoveries, seed \(seed))")
   }
 
-  /// Opens the store and cuts the power at a call of the opening; without effect if it makes fewer
-  /// calls.
+  /// Opens the store and cuts the power at the given call, if the opening makes that many calls.
   private func opened(_ disk: SimulatedDisk, cutAt call: Int) -> SimulatedDisk {
     disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
     do {
@@ -131,7 +131,7 @@ struct CommitBoundaryCrashTests {
     return disk
   }
 
-  /// The commit that the next process found was not synced, and was shown all the same.
+  /// The next process finds and shows commits that were not synced.
   @Test(.evidence("D4"), .evidence("D8"))
   func `survives a power cut once a process has shown it after a kill`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 8), seed: 8)
@@ -150,7 +150,7 @@ struct CommitBoundaryCrashTests {
     }
   }
 
-  /// Times are for users: nothing depends on them.
+  /// The times in the files are only informative, so no behaviour may depend on the clock.
   @Test(.evidence("D1"), .evidence("D2"), arguments: [0, .max] as [UInt64])
   func `does not depend on the clock`(start: UInt64) throws {
     let steps: [Step] = [
@@ -160,7 +160,7 @@ struct CommitBoundaryCrashTests {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: 4)
     var looks: UInt64 = 0
     run.disk.clock = {
-      // Forwards and backwards, by more each time.
+      // The clock jumps back and forth, further each time.
       looks += 1
       return looks % 2 == 0 ? start : start &+ looks &* 86_400_000
     }

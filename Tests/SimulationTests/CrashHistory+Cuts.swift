@@ -2,17 +2,21 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts in a history, and the states that they may leave.
+/// Cuts the power during a history and checks the states that can result.
 extension CrashHistory {
-  /// Cuts the power at every call of these steps that changes something, and checks every outcome
-  /// if they can be enumerated, else some by seed; returns their number.
+  /// Cuts the power at every call of the steps that changes something, and checks the resulting
+  /// disks.
+  ///
+  /// If there are too many possible disks, a seeded selection of them is checked.
+  ///
+  /// - Returns: The number of disks that were checked.
   static func cutEverywhere(
     _ steps: [Step], seed: UInt64, _ name: String, _ options: StoreOptions = options()
   ) throws -> Int {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A debug build checks some of them, different ones in each history.
+    // A debug build tries only every fourth call; the first one depends on the seed.
     let step = TestBuild.isOptimised ? 1 : 4
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
@@ -27,7 +31,7 @@ extension CrashHistory {
     return states
   }
 
-  /// Runs the steps until the power is cut at a call.
+  /// Runs the steps until the power is cut at the given call.
   static func cut(
     _ steps: [Step], seed: UInt64, atCall call: Int, leavesPart: Bool = false,
     _ options: StoreOptions = options()
@@ -39,7 +43,7 @@ extension CrashHistory {
     return run
   }
 
-  /// The commits that a power cut may leave now.
+  /// Returns the disks that a power cut may leave now, or a selection if there are too many.
   private func outcomes() -> [SimulatedDisk] {
     let limit = SimulationScale.count(64, timesWhenLong: 2)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
@@ -54,8 +58,8 @@ extension CrashHistory {
     return outcomes
   }
 
-  /// Opens the remains of a crash, compares the contents, writes to the store, and opens it once
-  /// more.
+  /// Opens the store after a crash, compares its contents, commits, and checks that the commit
+  /// survives another power cut.
   func expectPrefix(on disk: SimulatedDisk, _ context: String) {
     do {
       let opened = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)

@@ -1,21 +1,21 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The contents of a store after one of its commits: keyspaces, keys and values.
+/// The contents of a store after a commit: keyspaces, keys and values.
 typealias Content = [String: [Int64: [UInt8]]]
 
 /// One step of a history.
 enum Step: Sendable {
-  /// A transaction; the operations are derived from the seed and the number of the commit.
+  /// A transaction whose operations are derived from the seed and the number of the commit.
   case write(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
-  /// A transaction that changes something and throws.
+  /// A transaction that changes something and then throws.
   case abandonedWrite
-  /// A transaction that changes more than its memory holds and throws.
+  /// A transaction that changes more than fits in its memory and then throws.
   case abandonedSpill
   /// A transaction with nested savepoints, some of which are rolled back.
   case savepoints(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
   case checkpoint
-  /// Moves the last pages into free ones, some at a time.
+  /// Compacts the store, moving a few pages at a time to free pages nearer the start of the file.
   case compact
   /// Takes a snapshot and holds it.
   case pin
@@ -28,39 +28,39 @@ enum Step: Sendable {
   case release(String)
   /// Closes and reopens the store.
   case reopen
-  /// The process dies; another one opens the store.
+  /// Kills the process and opens the store in another one.
   case kill
 }
 
-/// Runs steps on a store on a simulated disk, and compares it with a model.
+/// Runs steps on a store on a simulated disk, and compares the store with a model.
 ///
-/// Each commit also writes its own number, so that the content of a store identifies its commit,
-/// and can be compared with exactly that one.
+/// Each commit also writes its own number, so the contents of a store identify the commit with
+/// which they must be compared.
 final class CrashHistory {
   private(set) var disk: SimulatedDisk
-  /// Calls on the disks of processes that have died.
+  /// The number of calls to the disks of processes that have died.
   private var earlierCallCount = 0
   private(set) var store: Store?
-  /// The content after each attempted commit; 0 is the empty store.
+  /// The contents after each attempted commit, by its number; number 0 is the empty store.
   private(set) var contents: [Content] = [[:]]
-  /// Commits that a power cut must not undo.
+  /// The number of the last commit that a power cut must not undo.
   private(set) var durableCount = 0
-  /// Commits that the death of the process must not undo.
+  /// The number of the last commit that the death of the process must not undo.
   private(set) var acknowledgedCount = 0
   private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
-  /// The commit that each name keeps.
+  /// The number of the commit that each named generation contains.
   private(set) var kept: [String: Int] = [:]
-  /// A name whose `keep` or `release` was not acknowledged: either state is allowed.
+  /// A name whose `keep` or `release` was not acknowledged, so it may or may not exist.
   private var uncertainName: String?
   private let seed: UInt64
   private let options: StoreOptions
 
-  /// The newest generation that was ever observed.
+  /// The newest generation observed so far.
   private(set) var newestGeneration = Generation(frame: 0)
 
   struct Abandoned: Error {}
 
-  /// Calls that change something, from the first step on.
+  /// The number of calls that change something, over all processes.
   var callCount: Int { earlierCallCount + disk.callCount }
 
   static func options(pageByteCount: Int = 4096, memoryPageCount: Int? = nil) -> StoreOptions {
@@ -85,7 +85,7 @@ final class CrashHistory {
     store = try Store(at: "/store", options: options, fileSystem: disk)
   }
 
-  /// Runs the steps until one throws; the error results from the disk's plan.
+  /// Runs the steps until one throws, usually because of a planned fault.
   func run(_ steps: [Step]) throws {
     if store == nil { try open() }
     for step in steps { try run(step) }
@@ -106,7 +106,8 @@ final class CrashHistory {
     case .abandonedSpill:
       do {
         try store.write { transaction in
-          // Other pages than those that the next transaction writes to the same frames.
+          // Change other pages than the next transaction, which writes its pages to the same
+          // frames.
           for key in 0..<30 as Range<Int64> {
             try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
           }
@@ -152,7 +153,7 @@ final class CrashHistory {
         disk.faultPlan.call = call - usedCalls
       }
       try open()
-      // Opening syncs what it found before it shows it.
+      // Opening syncs the commits that it found before it shows them.
       durableCount = acknowledgedCount
     }
   }
@@ -210,7 +211,7 @@ final class CrashHistory {
     }
   }
 
-  /// Changes one value of one keyspace, and the content likewise.
+  /// Changes a value in a keyspace, and makes the same change in `content`.
   private static func change(
     _ transaction: inout WriteTransaction, _ number: Int, _ valueByteCount: Int,
     _ generator: inout SeededGenerator, _ content: inout Content
@@ -256,7 +257,8 @@ final class CrashHistory {
     try transaction.keyspace("number").put(Int64(0), [UInt8(number & 0xFF), UInt8(number >> 8)])
   }
 
-  /// Records the content before the outcome is known: an unacknowledged commit may be there later.
+  /// Runs a commit and records its contents even if it fails, because an unacknowledged commit may
+  /// be found later.
   private func attempt(
     _ durability: StoreOptions.Durability, _ number: Int, _ commit: () throws -> Void,
     content: () -> Content
@@ -270,13 +272,13 @@ final class CrashHistory {
 
   // MARK: Checking
 
-  /// Returns the number of the commit whose content this store has; a sentence if there is none.
+  /// Returns the number of the commit whose contents the snapshot has, or 0 if the store is empty.
   static func number(of snapshot: Snapshot) throws -> Int {
     guard let value = try snapshot.keyspace("number")?.get(Int64(0)) else { return 0 }
     return Int(value[0]) | Int(value[1]) << 8
   }
 
-  /// All keyspaces of a snapshot except that of the number; empty ones are left out.
+  /// Returns the contents of a snapshot, without empty keyspaces and the keyspace of the number.
   static func content(of snapshot: Snapshot) throws -> Content {
     var content: Content = [:]
     for name in try snapshot.keyspaceNames where name != "number" {
@@ -289,45 +291,46 @@ final class CrashHistory {
     return content
   }
 
-  /// Returns the defect of a store opened after a crash; `nil` if there is none.
+  /// Checks a store opened after a crash; returns a description of a defect, or `nil`.
   func finding(in store: Store, atLeast least: Int) throws -> String? {
     if let finding = try findingInContent(store, atLeast: least) { return finding }
     let report = try store.verify()
     return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
   }
 
-  /// Returns the defect of the readable contents only.
+  /// Checks the contents of the newest and the named generations, without verifying the store.
   func findingInContent(_ store: Store, atLeast least: Int) throws -> String? {
     let snapshot = try store.snapshot()
     let number = try Self.number(of: snapshot)
-    guard number >= least else { return "commit \(least) was acknowledged, but \(number) is there" }
+    guard number >= least else { return "commit \(least) was acknowledged, but \(number) found" }
     guard number < contents.count else { return "commit \(number) was never attempted" }
     if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
-      return "the content is not that of commit \(number)"
+      return "the contents are not those of commit \(number)"
     }
     return try findingInKept(store)
   }
 
-  /// Returns the defect of the named generations; `nil` if each name has its contents.
+  /// Checks that each name refers to the right contents; returns a description of a defect, or
+  /// `nil`.
   private func findingInKept(_ store: Store) throws -> String? {
     let found = try store.namedGenerations()
     for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
-      guard let number = kept[name] else { return "\(name) was released, but is kept" }
-      guard let generation = found[name] else { return "\(name) was kept, but is not" }
+      guard let number = kept[name] else { return "\(name) was released, but still exists" }
+      guard let generation = found[name] else { return "\(name) was kept, but is missing" }
       let snapshot = try store.snapshot(at: generation)
-      guard try Self.number(of: snapshot) == number else { return "\(name) keeps another commit" }
+      guard try Self.number(of: snapshot) == number else { return "\(name) has another commit" }
     }
     for (name, generation) in found {
       let snapshot = try store.snapshot(at: generation)
       let number = try Self.number(of: snapshot)
       guard number < contents.count,
         try Self.content(of: snapshot) == contents[number].filter({ !$0.value.isEmpty })
-      else { return "what \(name) keeps has changed" }
+      else { return "the contents of \(name) have changed" }
     }
     return nil
   }
 
-  /// Returns the defect of the held snapshots; `nil` if each shows its original contents.
+  /// Checks that the held snapshots have not changed; returns a description of a defect, or `nil`.
   func findingInPinned() throws -> String? {
     for (number, snapshot) in pinned {
       if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
@@ -337,13 +340,13 @@ final class CrashHistory {
     return nil
   }
 
-  /// Releases the store like a crash: without closing it.
+  /// Releases the store without closing it, as a crash does.
   func abandon() {
     pinned = []
     store = nil
   }
 
-  /// Random steps, with transactions that are larger than a small memory.
+  /// Returns random steps, some with transactions larger than a small memory.
   static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: ~seed)
     return randomSteps(seed: seed, count: count).map { step in
@@ -357,7 +360,7 @@ final class CrashHistory {
     }
   }
 
-  /// Random steps.
+  /// Returns random steps.
   static func randomSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in

@@ -2,12 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The remains of a store after a power cut.
+/// Tests the state of a store after a power cut.
 ///
-/// The disk of the simulation loses, reorders and tears unsynced changes, including names and
-/// lengths. Small histories are cut at every call that changes something, with every outcome if
-/// those can be enumerated; long ones by seed. Each outcome is opened, compared with the model,
-/// verified and written to; some of them are cut again during recovery.
+/// The simulated disk loses, reorders and tears unsynced changes, including changes of names and
+/// lengths. In short histories, the power is cut at every call that changes something, and all
+/// possible outcomes are checked if there are few enough. In long histories, the cuts and the
+/// outcomes are random. Each resulting store is opened, compared with the model, verified and
+/// written to. In some cases, the power is cut again during recovery.
 @Suite("A store after a power cut")
 struct CrashTests {
   private static let histories: [[Step]] = [
@@ -70,7 +71,7 @@ struct CrashTests {
     #expect(states > 50)
   }
 
-  /// Transactions that are larger than their memory, with parts that are rolled back.
+  /// Histories of transactions that are larger than their memory and partly rolled back.
   private static let spillingHistories: [[Step]] = [
     [
       .write(.full, operationCount: 2, valueByteCount: 50), .abandonedSpill,
@@ -127,7 +128,7 @@ struct CrashTests {
     for mode in CrashMode.allCases {
       let options: CrashOptions = generator.next() % 2 == 0 ? [] : [.unorderedNames]
       var disk = run.disk.crashed(.seeded(generator.next(), mode, options))
-      // Up to two more cuts, each somewhere in the recovery from the previous one.
+      // Cut the power up to two more times, each time somewhere in the previous recovery.
       for round in 0..<Int(generator.next() % 3) {
         disk.faultPlan = .powerCut(
           atCall: Int(generator.next() % 12) + 1, leavesPart: generator.next() % 2 == 0)

@@ -2,11 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damage of every file at every position: flipped bits, truncated or extended ends, foreign files.
+/// Damages every file at every position: flips bits, truncates, extends and replaces files.
 @Suite("A store with damaged files")
 struct DamageTests {
-  /// Damage leaves the newest commit, or an earlier one if nothing proves the durability of those
-  /// after it, or is detected; returns true in these cases.
+  /// Expects that the damage was detected, or that the store shows one of its newest commits.
+  ///
+  /// Losing the last `lost` commits is allowed, if nothing proves that they were durable.
+  ///
+  /// - Returns: Whether the damage was detected.
   private func expectRightOrNoticed(
     _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ context: String, lost: Int = 1
   ) -> Bool {
@@ -35,8 +38,7 @@ struct DamageTests {
     #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
   }
 
-  /// One bit of each byte, a different one for each byte; all bytes in a long run, some in a short
-  /// one.
+  /// Flips one bit in each byte, in turn bits 0 to 7; a short run skips many bytes.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
   func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)
@@ -59,7 +61,7 @@ struct DamageTests {
     #expect(noticed > 0)
   }
 
-  /// Every file truncated, and extended.
+  /// Truncates and extends every file.
   @Test(.evidence("B2"), .evidence("D10"))
   func `returns correct data or detects every truncated or extended file`() throws {
     let sample = try WrittenStore(seed: 22)
@@ -74,8 +76,8 @@ struct DamageTests {
           var files = sample.files
           files[name] = Array(bytes.prefix(end + offset))
           let outcome = try sample.outcome(of: files)
-          // The end of the log also has the watermarks of the commits before it: no reader can
-          // distinguish this from a power cut.
+          // Truncating the last segment also removes the durable watermarks of its commits, so this
+          // is indistinguishable from a power cut.
           _ = expectRightOrNoticed(
             outcome, sample, "\(name) cut to \(end + offset) bytes", lost: name == last ? 5 : 1)
           count += 1
@@ -87,7 +89,8 @@ struct DamageTests {
         let outcome = try sample.outcome(of: files)
         let context = "\(name) with \(extra) more bytes"
         let isNoticed = expectRightOrNoticed(outcome, sample, context)
-        // Files that contain their length are rejected; a page file and a segment may be longer.
+        // Files that contain their own length are rejected; the page file and segments may be
+        // longer.
         #expect(isNoticed == (name == "map" || name == "kept"), "\(context): \(outcome)")
         count += 1
       }
@@ -99,7 +102,7 @@ struct DamageTests {
     case missing, empty, ofAnotherStore, ofAnEarlierCopy
   }
 
-  /// Each file alone, and all files but one.
+  /// Removes, empties or replaces one file at a time.
   @Test(.evidence("B2"), .evidence("D10"))
   func `shows one state or detects every replaced file`() throws {
     let sample = try WrittenStore(seed: 23)
@@ -120,17 +123,18 @@ struct DamageTests {
         if case .wrong(let what) = outcome {
           Issue.record("\(name) \(exchange): \(what)")
         }
-        // The page file identifies the store of the others, and without it nothing is opened.
+        // The page file identifies the store that the other files must belong to, so it is
+        // required.
         if name == "pages", exchange == .missing || exchange == .ofAnotherStore {
           #expect(outcome == .noticed("corrupt"), "\(exchange)")
         }
       }
     }
-    // If everything is older, it is simply an older store.
+    // If all files are from the earlier copy, they are a valid, older store.
     if case .right = try sample.outcome(of: earlier) {} else { Issue.record("the earlier copy") }
   }
 
-  /// The files as they were in the middle of the same history.
+  /// Returns the files as they were in the middle of the history that the sample has.
   private func earlierCopy(seed: UInt64) throws -> [String: [UInt8]] {
     let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     try run.run([

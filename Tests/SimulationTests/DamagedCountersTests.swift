@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Shared counters that changed between two processes of one boot, in which they are trusted.
+/// Damages shared counters between two processes of the same boot, when they are trusted.
 @Suite("Damaged counters of an earlier process")
 struct DamagedCountersTests {
-  /// Every counter, and the used part of the decision records.
+  /// The offsets of all counters, and of the used part of the decision records.
   private static let offsets: [Int] =
     CountersLayout.fields.filter { $0.byteCount == 8 }.map(\.offset)
     + [CountersLayout.firstDecision, CountersLayout.secondDecision].flatMap { record in
@@ -38,11 +38,13 @@ struct DamagedCountersTests {
         }
       }
     }
-    print("flipped bits in words: noticed \(noticed) (group \(group))")
+    print("flipped bits in counters: noticed \(noticed) (group \(group))")
   }
 
-  /// A decision that lists fewer generations than the names: the next maintenance run would release
-  /// them.
+  /// Removes the named generation from both decision records.
+  ///
+  /// The next maintenance run must not
+  /// reclaim it because of that.
   @Test(.evidence("K1")) func `release no named generation`() throws {
     let disk = SimulatedDisk(seed: 5)
     var options = CrashHistory.options()
@@ -77,7 +79,7 @@ struct DamagedCountersTests {
     }
   }
 
-  /// Commits made with such counters survive a power cut, and maintenance continues.
+  /// Expects that commits survive a power cut and that maintenance works with such counters.
   private func expectUsable(_ disk: SimulatedDisk, _ context: String) throws {
     let disk = disk.killed()
     do {

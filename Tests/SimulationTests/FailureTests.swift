@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The behaviour of a store when calls of the file system fail.
+/// Tests a store when calls to the file system fail.
 ///
-/// The classic loop: fail the n-th call, for every n, once and permanently, and check the result.
-/// Every failure must throw an error, and never lead to a wrong state; readers continue; and
-/// everything acknowledged is there when the store is reopened, after a kill and after a power cut.
+/// For every n, the n-th call fails, once or permanently. Every failure must throw an error and
+/// must never lead to an incorrect state. Readers must continue to work. After a kill or a power
+/// cut, the reopened store must contain everything that was acknowledged.
 @Suite("A store whose calls fail")
 struct FailureTests {
   private static let steps: [Step] = [
@@ -16,7 +16,8 @@ struct FailureTests {
     .checkpoint, .write(.full, operationCount: 4, valueByteCount: 300),
   ]
 
-  /// Transactions that are spilled to the log before they are committed, partly or never.
+  /// Steps with transactions that are spilled to the log and then committed, partly rolled back, or
+  /// abandoned.
   private static let spillingSteps: [Step] = [
     .write(.full, operationCount: 2, valueByteCount: 200), .pin,
     .write(.normal, operationCount: 12, valueByteCount: 2000), .abandonedSpill,
@@ -31,7 +32,7 @@ struct FailureTests {
     return run
   }
 
-  /// Runs all steps whatever they throw; returns the errors, in order.
+  /// Runs all steps even if some of them throw; returns the errors in order.
   private func runOn(
     _ run: CrashHistory, _ context: String, _ steps: [Step] = FailureTests.steps
   ) -> [StorageError] {
@@ -46,7 +47,7 @@ struct FailureTests {
         let finding = try run.findingInPinned()
         #expect(finding == nil, "\(context)")
       } catch {
-        Issue.record("\(context): a reader met \(error)")
+        Issue.record("\(context): a reader failed: \(error)")
       }
     }
     return errors
@@ -79,7 +80,7 @@ struct FailureTests {
       let run = try openedHistory(isSpilling: isSpilling)
       run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
       let errors = runOn(run, context, steps)
-      // A sync that fails for lack of space has failed like any other.
+      // A sync that fails because the disk is full disables writes like any other failed sync.
       let syncFailed = run.disk.calls[call - 1] == .sync
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
@@ -97,10 +98,10 @@ struct FailureTests {
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
   func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
-    // With no memory for pages, the commit mark is written alone, so it counts even if that write
-    // is reported as incomplete.
+    // With no memory for pages, the commit mark is written on its own. The commit is then complete
+    // even if this write was reported as incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
-    // All of it is in one segment, which is not reclaimed.
+    // The complete log fits in one segment, so no segment is reclaimed.
     options.segmentByteCount = options.pageByteCount * 64
     func opened() throws -> CrashHistory {
       let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: 7, options: options)
@@ -121,7 +122,7 @@ struct FailureTests {
         #expect(error.kind == .diskFull, "seed \(seed), call \(call)")
       }
       run.abandon()
-      // The process dies before anything else is written to that location.
+      // The process dies before anything else is written to the frames of that commit.
       let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
       #expect(try CrashHistory.number(of: retained.snapshot()) == 1, "seed \(seed), call \(call)")
@@ -152,7 +153,7 @@ struct FailureTests {
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
       let errors = runOn(run, context, steps)
-      // Creating segments ahead and reclaiming segments may fail silently.
+      // Creating segments in advance and reclaiming segments may fail without an error.
       #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
       try checkAfterReopening(run, context)
@@ -164,7 +165,7 @@ struct FailureTests {
     let run = try openedHistory()
     try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
     let next = run.disk.callCount
-    // The sync of the next commit is the second call after its write.
+    // The next commit makes a write and then a sync, so its sync is the second call from here.
     run.disk.faultPlan = .failure(.io, atCall: next + 2, dropsUnsynced: true)
     #expect(throws: StorageError.self) {
       try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
@@ -173,7 +174,7 @@ struct FailureTests {
     for _ in 0..<2 {
       do {
         try store.write { try $0.keyspace("a").put(Int64(1), [1]) }
-        Issue.record("a write went through after a failed sync")
+        Issue.record("a write succeeded after a failed sync")
       } catch let error as StorageError {
         #expect(error.kind == .writesDisabled)
       }
@@ -213,12 +214,13 @@ struct FailureTests {
     }
   }
 
-  /// After a kill and after a power cut, everything acknowledged is there, and the store is usable.
+  /// Expects that the store contains everything durable after a kill and after a power cut, and can
+  /// be written.
   private func checkAfterReopening(_ run: CrashHistory, _ context: String) throws {
     run.abandon()
     let cut = run.disk.crashed(.nothing)
     let killed = run.disk.killed()
-    // An unsynced commit survives the death of the process unless a failing sync dropped it.
+    // The failing sync may have dropped an unsynced commit, so only durable commits are expected.
     for (disk, least, how) in [(killed, run.durableCount, "kill"), (cut, run.durableCount, "cut")] {
       do {
         let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts while footers are written, and openings that rely on the remaining ones.
+/// Cuts the power while footers are written, and opens stores by means of the remaining footers.
 @Suite("Footers after a power cut")
 struct FooterCrashTests {
-  /// Enough commits to fill segment after segment, some of them never synced.
+  /// Returns enough commits to fill several segments, including commits that are never synced.
   private static func steps(seed: UInt64) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<45).map { _ in
@@ -19,7 +19,7 @@ struct FooterCrashTests {
     }
   }
 
-  /// The same disk without valid footer signatures.
+  /// Returns a copy of the disk in which the magic numbers of all footers are erased.
   private func withoutFooters(_ disk: SimulatedDisk) throws -> SimulatedDisk {
     let copy = disk.killed()
     let options = CrashHistory.options()
@@ -62,7 +62,9 @@ struct FooterCrashTests {
     #expect(footerCount > 5)
   }
 
-  /// Opens the remains of a cut, with footers and without; returns the number of footers used.
+  /// Opens the store after a power cut, with and without footers, and compares the results.
+  ///
+  /// - Returns: The number of footers used.
   private func compare(
     _ run: CrashHistory, _ disk: SimulatedDisk, _ context: String
   ) throws -> Int {
@@ -78,7 +80,8 @@ struct FooterCrashTests {
           == CrashHistory.number(of: plain.snapshot()), "\(context)")
       let finding = try run.finding(in: store, atLeast: run.durableCount)
       #expect(finding == nil, "\(context)")
-      // A footer that is valid belongs to a commit that was durable.
+      // A valid footer proves that its commits are durable, so the store must be sound after a
+      // write.
       try store.write { try $0.keyspace("after").put("crash", [1]) }
       #expect(try store.verify().findings == [], "\(context)")
       return store.recovery.segmentFooterCount

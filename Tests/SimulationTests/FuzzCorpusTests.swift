@@ -3,21 +3,21 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The inputs that fuzzing has kept, each of which took another path through the engine, or once
-/// found a fault.
+/// Runs the inputs stored by fuzzing: each of them reaches a code path that no other input reaches,
+/// or once revealed a bug.
 @Suite("The corpus of the fuzzer")
 struct FuzzCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fuzzing/Corpus")
 
-  /// The names of all inputs, in order.
+  /// The names of all inputs, sorted.
   private static let names: [String] = {
     let found = try? FileManager.default.contentsOfDirectory(atPath: directory.path)
     return (found ?? []).filter { !$0.hasPrefix(".") }.sorted()
   }()
 
-  /// Inputs run in groups, so that the cores share them.
+  /// The number of groups of inputs, which run in parallel.
   private static let groupCount = 4
 
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<groupCount)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A change that fails half way, in a body that catches the error and continues.
+/// Tests changes that fail half-way in a transaction that catches the error and continues.
 @Suite("A transaction with a failed change")
 struct InterruptionTests {
   private static let keys = 0..<300 as Range<Int64>
@@ -11,7 +11,7 @@ struct InterruptionTests {
     try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
   }
 
-  /// A store with many pages, none of them in memory.
+  /// Creates a store with many pages, and returns it with no page in memory.
   private func sample() throws -> (disk: SimulatedDisk, content: [Int64: [UInt8]]) {
     let disk = SimulatedDisk(seed: 9)
     let store = try Self.open(disk)
@@ -27,7 +27,8 @@ struct InterruptionTests {
     return (disk.killed(), content)
   }
 
-  /// Deletes and puts, of which failing ones are skipped; returns the content if it is committed.
+  /// Makes deletes and puts, ignoring those that fail; returns the contents to expect after a
+  /// commit.
   private func change(
     _ transaction: inout WriteTransaction, _ content: [Int64: [UInt8]]
   ) throws -> (content: [Int64: [UInt8]], hasFailed: Bool) {

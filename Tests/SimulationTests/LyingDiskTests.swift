@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Disks that report a sync and do nothing.
+/// Tests disks that report successful syncs without syncing anything.
 ///
-/// Acknowledged commits may be lost then, since no store can keep what the disk drops. But the
-/// result is one state of the history, or an error that reports the loss.
+/// No store can keep what such a disk drops, so acknowledged commits may be lost. However, the
+/// store must show one state of the history, or report the loss as an error.
 @Suite("A store on a disk whose syncs lie")
 struct LyingDiskTests {
   private static let histories: [[Step]] = [
@@ -18,7 +18,7 @@ struct LyingDiskTests {
     ],
   ]
 
-  /// The disk after a history in which syncs do nothing from the opening on.
+  /// Runs the steps on a new disk whose syncs, after the opening, have no effect for certain paths.
   private func run(_ steps: [Step], lies: @escaping (String) -> Bool) throws -> CrashHistory {
     let run = CrashHistory(disk: SimulatedDisk(seed: 2), seed: 2)
     try run.open()
@@ -29,15 +29,15 @@ struct LyingDiskTests {
   }
 
   private enum Outcome {
-    /// One state of the history, valid in every part.
+    /// The store has the contents of one commit, and verification succeeds.
     case complete
-    /// Everything readable is one state of the history, and verification reports what is lost.
+    /// The store has the readable contents of one commit, and verification reports the lost parts.
     case named
-    /// Rejected as corrupt.
+    /// The store is rejected as corrupt.
     case refused
   }
 
-  /// Opens the remains of a cut.
+  /// Opens the store after a power cut and classifies the result.
   private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ context: String) -> Outcome? {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -56,10 +56,12 @@ struct LyingDiskTests {
     }
   }
 
-  /// The page file is synced correctly here: a lost write of a page cannot be detected.
+  /// The page file is always synced correctly in this test, because a lost write to it cannot be
+  /// detected.
   ///
-  /// Opening does not verify the images of commits below the last watermark: one that is lost there
-  /// and written again by a later commit harms no read, so that only verification finds it.
+  /// Opening does not verify the images of commits before the last durable watermark. If such an
+  /// image is lost and a later commit has written the page again, no read is affected, and only
+  /// verification detects the loss.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])
   func `has a prefix of the commits or reports that something is missing`(alsoNames: Bool) throws {
     var outcomes: [Outcome: Int] = [:]
@@ -78,7 +80,7 @@ struct LyingDiskTests {
     let count = outcomes.values.reduce(0, +)
     let complete = outcomes[.complete] ?? 0
     let refused = outcomes[.refused] ?? 0
-    print("crash states: \(count) (lying syncs: \(complete) whole, \(refused) refused)")
+    print("crash states: \(count) (lying syncs: \(complete) complete, \(refused) rejected)")
     #expect(complete > 0 && refused > 0)
   }
 }

@@ -1,22 +1,24 @@
 import HeartwoodTestSupport
 import Testing
 
-/// The behaviour of a store whose files were changed.
+/// Tests stores whose files were changed.
 ///
-/// Complete stores are changed in their files, and used: opened, read in full, verified, written
-/// to. Half of the mutants have their hashes repaired, so that the code behind the hash checks is
-/// reached too. The outcome is correct data or a `StorageError`; a trap or a wild read would end
-/// the test process.
+/// The files of complete stores are changed, and the stores are then opened, read in full, verified
+/// and written to. Half of the mutants have their hashes recomputed, so that the code behind the
+/// hash checks is reached too. Every operation must return correct data or throw a `StorageError`.
+/// A trap or an invalid memory access would end the test process.
 @Suite("A store with changed files")
 struct MutationTests {
-  /// Returns whether the store threw an error; a fault of the engine fails the test.
+  /// Uses the damaged store and returns whether it threw an error.
+  ///
+  /// Misbehaviour of the engine fails the test.
   private func metError(_ damage: StoreDamage, _ context: String) throws -> Bool {
     let result = try damage.run()
     #expect(result.findings == [], "\(context): \(damage)")
     return result.metError
   }
 
-  /// Changes footers only, so that each of their fields is covered.
+  /// Changes only footers, so that each of their fields is covered.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
     for number in 0..<SimulationScale.count(60, timesWhenLong: 8) {
@@ -26,8 +28,8 @@ struct MutationTests {
     }
   }
 
-  /// Changes numbers in nodes, the catalog, the map and the list of named generations, and lets
-  /// cells overlap.
+  /// Changes numbers in nodes, in the catalog, in the map and in the list of named generations, and
+  /// makes cells overlap.
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
@@ -35,14 +37,15 @@ struct MutationTests {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
-      // Not every sample has a map.
+      // The sample has nothing to aim at; for example, it may have no map.
       guard !damage.edits.isEmpty else { continue }
       tried += 1
       if try metError(damage, "\(aim), seed \(number)") { refused += 1 }
     }
-    print("aimed at \(aim): \(refused) of \(tried) met an error")
+    print("aimed at \(aim): \(refused) of \(tried) caused an error")
     #expect(refused > 5)
-    // Overlapping cells are rejected wherever they are read; some leaves are in free pages.
+    // Overlapping cells are rejected whenever they are read, but some of the leaves are in free
+    // pages.
     if aim == .cells { #expect(refused * 4 > tried * 3) }
   }
 
@@ -57,7 +60,7 @@ struct MutationTests {
         sample: group % SampleStore.all.count, repairs: seed % 2 == 1, isSameBoot: seed % 4 > 1)
       if try metError(damage, "seed \(seed)") { refused += 1 }
     }
-    print("mutants: \(count), of which \(refused) met an error (group \(group))")
+    print("mutants: \(count), of which \(refused) caused an error (group \(group))")
     #expect(refused > 0)
   }
 
@@ -66,7 +69,7 @@ struct MutationTests {
     for isSameBoot in [false, true] {
       let damage = StoreDamage(sample: sample, repairs: true, isSameBoot: isSameBoot, edits: [])
       #expect(try !metError(damage, "sample \(sample)"))
-      // A repair without changes has no effect.
+      // Recomputing the hashes of unchanged files must not change anything.
       var image = damage.store.image
       image.repairHashes()
       let isUnchanged = image.files == damage.store.image.files
@@ -79,7 +82,7 @@ struct MutationTests {
     let image = SampleStore.all[0].image
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
-      // Other positions in each page, so that all kinds of fields are covered.
+      // Use different offsets in each page, so that all kinds of fields are covered.
       let step = SimulationScale.isLong ? 61 : 997
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)

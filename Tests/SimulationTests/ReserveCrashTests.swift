@@ -2,15 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts after a full disk made a store use its reserve.
+/// Tests power cuts after a full disk has made a store use its reserve.
 @Suite("A reserve that became a segment")
 struct ReserveCrashTests {
   private static let rowCount = 60
 
-  /// A full store whose log continues under names that an earlier, larger transaction made durable.
+  /// Returns a store on a full disk whose next segments have names that an earlier, larger
+  /// transaction made durable.
   private func filledStore(_ disk: SimulatedDisk) throws -> Store {
     var options = CrashHistory.options(memoryPageCount: 8)
-    // So that no transaction waits for a maintenance run.
+    // No transaction may wait for a maintenance run.
     options.maintenance = .background
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     try store.write { transaction in
@@ -28,12 +29,12 @@ struct ReserveCrashTests {
       }
     }
     #expect(error?.kind == .diskFull)
-    // Other files use all the space that was freed.
+    // Simulate other files that use all the space freed by the failed transaction.
     disk.byteCountLimit = disk.usedByteCount
     return store
   }
 
-  /// Deletes rows until the reserve is a segment, while no maintenance runs; returns the number of
+  /// Deletes rows without maintenance until the reserve has become a segment; returns the number of
   /// remaining rows.
   private func useReserve(_ disk: SimulatedDisk, _ store: Store) throws -> Int {
     for row in 0..<Self.rowCount where disk.bytes(of: "/store/reserve") != nil {
@@ -53,7 +54,7 @@ struct ReserveCrashTests {
   {
     let disk = SimulatedDisk(seed: 7)
     let store = try filledStore(disk)
-    // A process that is suspended during its maintenance run.
+    // Simulate a process that is suspended during a maintenance run.
     let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
     #expect(try locks.tryLock(.exclusive, byte: LockByte.maintenance))
     let count = try useReserve(disk, store)
@@ -66,12 +67,12 @@ struct ReserveCrashTests {
     try store.close()
   }
 
-  /// A transaction that cannot get all the segments it needs has already got some.
+  /// The transaction gets some segments before it fails, and must return them.
   @Test(.evidence("F1")) func `leaves room if a transaction gets too few segments`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
     try store.write { try $0.keyspace("k").put(1, [1]) }
-    // Enough for the page file to grow, but not for so much log.
+    // The page file can grow, but there is too little space for the log of the transaction.
     disk.byteCountLimit = disk.usedByteCount + (512 << 10) + (200 << 10)
     for _ in 0..<3 {
       let error = #expect(throws: StorageError.self) {

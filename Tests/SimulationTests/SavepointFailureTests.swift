@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The effect of a full disk within one of a transaction's savepoints.
+/// Tests a disk that becomes full within a savepoint of a transaction.
 @Suite("A savepoint on a full disk")
 struct SavepointFailureTests {
   private struct Outcome {
@@ -18,7 +18,8 @@ struct SavepointFailureTests {
     for key in keys { try rows.put(key, [UInt8](repeating: byte, count: 700)) }
   }
 
-  /// A transaction of three parts, each larger than its memory, the second in a savepoint.
+  /// Runs a transaction of three parts, each larger than its memory, with the second in a
+  /// savepoint.
   private func run(_ store: Store) throws -> Outcome {
     var outcome = Outcome()
     do {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// File openings that fail, as when a process has no descriptors left.
+/// Tests file openings that fail as if the process had no descriptors left.
 @Suite("A store that cannot open a file")
 struct ScarceDescriptorTests {
   private static let steps: [Step] = [
@@ -38,7 +38,7 @@ struct ScarceDescriptorTests {
         }
         #expect(try run.findingInPinned() == nil, "\(context)")
       }
-      // The lock that excludes others is still held.
+      // The store must still hold the lock that marks it as open.
       let locks = StoreLocks(
         file: try #require(try run.disk.open("/store/locks", .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite), "\(context)")
@@ -52,7 +52,8 @@ struct ScarceDescriptorTests {
     #expect(errorCount > 10)
   }
 
-  /// Every call that changes something fails from some moment on, closing included.
+  /// From a certain call on, every call that changes something fails, including those made by
+  /// closing.
   @Test(.evidence("F5"), arguments: [StorageError.Kind.io, .diskFull])
   func `can be closed when every call fails`(kind: StorageError.Kind) throws {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
@@ -70,7 +71,7 @@ struct ScarceDescriptorTests {
       let calls = run.disk.callCount
       let store = try #require(run.store)
       #expect(throws: StorageError.self, "\(context)") { try store.close() }
-      // It fails at once instead of retrying.
+      // Closing must fail at once instead of retrying.
       #expect(run.disk.callCount - calls < 40, "\(context)")
       run.abandon()
       run.disk.faultPlan = FaultPlan()

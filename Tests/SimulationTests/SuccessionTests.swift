@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A process that dies leaves its calls incomplete; what the next one writes on top must be
-/// durable.
+/// Tests that commits are durable if the previous process died and left calls incomplete.
 @Suite("A store whose last process died")
 struct SuccessionTests {
   private static let steps: [Step] = [
@@ -29,8 +28,8 @@ struct SuccessionTests {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "died at call \(call)")
-      // Enough to enter the segment that was being created; the cut comes before anything later
-      // makes its name durable.
+      // These commits enter the segment that the dead process was creating. Each cut comes before a
+      // later call could make the name of this segment durable.
       for number in 0..<6 {
         try store.write { try $0.keyspace("after").put(number, [UInt8](repeating: 1, count: 3000)) }
         let again = try Store(

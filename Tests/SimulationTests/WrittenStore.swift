@@ -2,16 +2,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The files of a small store with every kind of page and file, and the contents of its commits.
+/// The files of a small store that has every kind of page and file, and the history that wrote
+/// them.
 struct WrittenStore {
   static let pageByteCount = 4096
   let files: [String: [UInt8]]
-  /// The disk on which it was created, with the counters of its process still in memory.
+  /// The history, whose disk still has the counters of its process in memory.
   let history: CrashHistory
 
-  /// A store as a dying process leaves it: the last commits are in the log only.
+  /// Creates a store as a dying process leaves it, with the last commits only in the log.
   ///
-  /// - Parameter seed: Stores of two seeds have different identities and contents.
+  /// - Parameter seed: Stores with different seeds have different identities and contents.
   init(seed: UInt64) throws {
     history = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     try history.run([
@@ -21,7 +22,7 @@ struct WrittenStore {
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint, .keep("y"),
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint,
     ])
-    // Small segments, so that they become full and get footers.
+    // Small commits fill the segments, so that they get footers.
     try history.run(
       [Step](repeating: .write(.full, operationCount: 1, valueByteCount: 100), count: 6))
     history.abandon()
@@ -32,16 +33,16 @@ struct WrittenStore {
     self.files = files
   }
 
-  /// The outcome of opening a store with changed files.
+  /// The result of opening a store with changed files.
   enum Outcome: Equatable {
-    /// The data of this commit, without findings.
+    /// The store has the data of this commit, and verification succeeds.
     case right(commit: Int)
-    /// An error, or findings, as text.
+    /// An error was thrown or verification failed; the text describes it.
     case noticed(String)
     case wrong(String)
   }
 
-  /// Opens, reads and verifies the store with these files on another machine.
+  /// Opens, reads and verifies a store with these files on another machine.
   func outcome(of files: [String: [UInt8]]) throws -> Outcome {
     let disk = SimulatedDisk(seed: 77)
     try disk.createDirectory("/store")
@@ -53,7 +54,7 @@ struct WrittenStore {
     return outcome(on: disk)
   }
 
-  /// Opens, reads and verifies the store on this disk.
+  /// Opens, reads and verifies the store on a disk.
   func outcome(on disk: SimulatedDisk) -> Outcome {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -82,7 +83,9 @@ struct WrittenStore {
     return findings.isEmpty ? .right(commit: newest) : .noticed(findings[0])
   }
 
-  /// The offset from which a file only repeats a page of zeros; the rest is not tested in detail.
+  /// Returns whether the page that contains `offset` has only zeros.
+  ///
+  /// All positions in such pages are alike, so tests skip most of them.
   func isEmptyPage(_ name: String, at offset: Int) -> Bool {
     guard let bytes = files[name] else { return true }
     let start = offset / Self.pageByteCount * Self.pageByteCount

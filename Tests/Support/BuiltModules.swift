@@ -1,8 +1,8 @@
 import Foundation
 
-/// The modules built with these tests, for programs that the tests compile.
+/// The modules built with these tests, for test programs that are compiled at run time.
 package enum BuiltModules {
-  /// The directory of the modules; `nil` if it is not beside the tests.
+  /// The directory of the modules, or `nil` if it is not next to the test bundle.
   package static let directory: String? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -11,7 +11,7 @@ package enum BuiltModules {
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
-  /// The object files of both modules; those of deleted sources may still be beside them.
+  /// Returns the object files of both modules, without those left over from deleted sources.
   package static func objects(in directory: String) throws -> [String] {
     let parent = URL(filePath: directory).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized
@@ -26,10 +26,10 @@ package enum BuiltModules {
     }
   }
 
-  /// Runs a program found as a shell would find it; returns its output, errors included, and its
-  /// exit code.
+  /// Runs a program, searching for it as a shell would.
   ///
-  /// - Parameter directory: The working directory; `nil` for the current one.
+  /// - Parameter directory: The working directory, or `nil` for the current one.
+  /// - Returns: The combined standard output and standard error, and the exit code.
   package static func run(
     _ program: String, _ arguments: [String], in directory: String? = nil
   ) throws -> (output: String, exitCode: Int32) {

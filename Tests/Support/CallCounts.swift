@@ -1,4 +1,4 @@
-/// The number of calls of a file system and its files.
+/// The number of calls to a file system and its files, by kind.
 package struct CallCounts: Equatable, Sendable {
   package var opens = 0
   package var reads = 0
@@ -11,11 +11,11 @@ package struct CallCounts: Equatable, Sendable {
   /// Calls that set, release or query a lock.
   package var locks = 0
   package var touches = 0
-  /// Reads of the change time of the names in a directory.
+  /// Calls that read the time at which the names in a directory last changed.
   package var stamps = 0
-  /// Reads of the identity of the file with a name.
+  /// Calls that read the identity of the file with a given name.
   package var names = 0
-  /// All calls without a count of their own: lengths, lists, renames, removals, identities.
+  /// Calls that have no count of their own: lengths, lists, renames, removals, identities.
   package var others = 0
 
   package init() {}
@@ -43,7 +43,7 @@ package struct CallCounts: Equatable, Sendable {
 }
 
 extension CallCounts: CustomStringConvertible {
-  /// The counts that are not 0, by name.
+  /// The counts that are not 0, each with its name.
   package var description: String {
     Self.all.filter { self[keyPath: $0.count] != 0 }
       .map { "\($0.name): \(self[keyPath: $0.count])" }.joined(separator: ", ")

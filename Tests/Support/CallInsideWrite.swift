@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// The public calls on a store that a program may make inside `write`, by their names in the table
-/// of `Docs/Reference/Engine.md`.
+/// The public calls on a store that a program may attempt inside `write`, named as in the table of
+/// `Docs/Reference/Engine.md`.
 package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case write, checkpoint, compact, verify, close, suspend, resume, read
   case newestSnapshot = "snapshot()"
@@ -21,17 +21,17 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }
 
-  /// The scene before the write in which a call is made.
+  /// The stores and snapshots that exist before the write in which a call is made.
   package struct Scene {
     package let store: Store
-    /// A directory for the call's own files.
+    /// A directory for files that the call creates.
     package let directory: String
     package let options: StoreOptions
     package var snapshot: Snapshot?
     package var opening: Store?
     package let another: Store
 
-    /// A store with a held generation, a generation named `kept`, and one more.
+    /// Creates a store with a held generation, a generation named `kept`, and one newer generation.
     package init(in directory: String, options: StoreOptions) throws {
       self.directory = directory
       self.options = options
@@ -46,9 +46,9 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Makes the call, inside a write of the scene's store.
+  /// Makes the call inside a write to the scene's store.
   ///
-  /// - Returns: False if it did not have its usual effect.
+  /// - Returns: `false` if the call did not have its usual effect.
   package func isMade(in scene: inout Scene) throws -> Bool {
     let store = scene.store
     let newest = try store.snapshot()

@@ -1,17 +1,19 @@
 import HeartwoodEngine
 
-/// The bytes of a file as a value: copies share what neither has changed.
+/// The bytes of a file as a value whose copies share unchanged chunks.
 ///
-/// Chunks are small, so that a crash state that differs from the durable one in a few sectors costs
-/// a few chunks and not the complete file.
+/// Chunks are small, so a crash state that differs from the durable state in a few sectors needs
+/// only a few new chunks, not a copy of the file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 
   private(set) var count = 0
-  /// Each is empty, which stands for zeros, or complete; bytes past the end are zero.
+  /// The chunks, each of full size or, if it was never written, empty: zeros.
+  ///
+  /// Bytes past the end of the file are zero.
   private var chunks: [[UInt8]] = []
 
-  /// The bytes of all chunks but those that were never written.
+  /// The total size of the chunks that have been written.
   var allocatedByteCount: Int { chunks.count { !$0.isEmpty } * Self.chunkByteCount }
 
   /// Reads up to `target.count` bytes; returns the number read.
@@ -32,7 +34,7 @@ struct ChunkedBytes {
     return total
   }
 
-  /// The bytes in `range`; those past the end are zeros.
+  /// Returns the bytes in `range`; bytes past the end of the file are zeros.
   func bytes(_ range: Range<Int>) -> [UInt8] {
     guard !range.isEmpty else { return [] }
     return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initializedCount in
@@ -54,7 +56,8 @@ struct ChunkedBytes {
       let length = min(source.count - done, Self.chunkByteCount - start)
       let bytes = source.slice(done, length)
       if length == Self.chunkByteCount {
-        // A new array, since writing into a shared one would first copy the replaced bytes.
+        // Creates a new array, because writing into a shared one would first copy bytes that are
+        // then overwritten.
         chunks[chunk] = bytes.copied()
       } else {
         if chunks[chunk].isEmpty {
@@ -69,7 +72,7 @@ struct ChunkedBytes {
     }
   }
 
-  /// Truncates or extends the file; an extension reads as zeros.
+  /// Truncates or extends the file; bytes added by an extension are zeros.
   mutating func setCount(_ newCount: Int) {
     let chunkCount = (newCount + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {

@@ -1,12 +1,13 @@
 package import HeartwoodEngine
 
-/// A wrapper around another file system that counts its calls.
+/// A file system that wraps another one and counts the calls to it.
 ///
-/// Everything is passed on unchanged, mappings too; reads of mapped memory are not counted.
+/// All calls are forwarded unchanged, including mappings; reads of mapped memory are not counted.
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
   private let counter: CallCounter
-  /// The wrapped file system; retained, because its address must not be reused.
+  /// The wrapper that `entering` was first called on; retained, because its address must not be
+  /// reused.
   private let outer: CountingFileSystem?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }
@@ -17,7 +18,7 @@ package final class CountingFileSystem: FileSystem {
     self.outer = outer
   }
 
-  /// All wrappers of one file system have the same domain.
+  /// The domain, which all wrappers of the same file system share.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -50,7 +51,7 @@ package final class CountingFileSystem: FileSystem {
     return try inner.stamp(of: path)
   }
 
-  /// The calls so far; the difference of two values is what happened in between.
+  /// The calls so far; subtract two values to get the calls in between.
   package var counts: CallCounts { counter.counts }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
@@ -101,7 +102,7 @@ package final class CountingFileSystem: FileSystem {
   package func random() -> UInt64 { inner.random() }
 }
 
-/// The counts of a file system and all its files.
+/// Counts the calls to a file system and all its files.
 ///
 /// - Note: `@unchecked` because the value is used under `lock` only.
 private final class CallCounter: @unchecked Sendable {

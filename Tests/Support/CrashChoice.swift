@@ -1,40 +1,41 @@
-/// The unsynced changes that a power cut keeps.
+/// Selects the unsynced changes that survive a power cut.
 package enum CrashChoice: Sendable, Hashable {
-  /// Only the durable changes.
+  /// Only durable changes survive.
   case nothing
-  /// All changes.
+  /// All changes survive.
   case everything
-  /// A random selection; the same seed keeps the same changes.
+  /// A random selection survives; the same seed always selects the same changes.
   case seeded(UInt64, CrashMode, CrashOptions = [])
 }
 
-/// The distribution of the changes that a power cut keeps.
+/// The distribution of the changes that survive a power cut.
 package enum CrashMode: String, Sendable, CaseIterable {
-  /// Few sectors of each write.
+  /// A few sectors of each write survive.
   case mostlyOld
-  /// Most sectors of each write.
+  /// Most sectors of each write survive.
   case mostlyNew
-  /// Each sector of each write with probability one half.
+  /// Each sector of each write survives with probability one half.
   case uniform
-  /// All but the newest write, and any sectors of that one.
+  /// All writes but the newest survive, and a random selection of the sectors of the newest.
   case tornNewest
-  /// Each write completely or not at all.
+  /// Each write survives completely or not at all.
   case completeWrites
 }
 
-/// Further effects of a power cut.
+/// Additional effects of a power cut.
 package struct CrashOptions: OptionSet, Sendable, Hashable {
   package let rawValue: Int
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Any consistent set of name changes is kept, not only those before some moment.
+  /// Any consistent set of name changes survives, not only those made before some point in time.
   package static let unorderedNames = CrashOptions(rawValue: 1)
-  /// If a file grew and its bytes were lost, it contains old bytes of other files instead of zeros.
+  /// If a file grew and its new bytes were lost, they are old bytes of other files instead of
+  /// zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
 }
 
-/// The random choices of one crash.
+/// Makes the random choices of one crash.
 struct CrashDice {
   var generator: SeededGenerator
   let mode: CrashMode
@@ -46,7 +47,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// Returns how many of `count` ordered changes are kept, from the first on.
+  /// Returns how many of `count` ordered changes survive, counted from the first.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0
@@ -56,7 +57,7 @@ struct CrashDice {
     }
   }
 
-  /// Returns whether one of several independent changes is kept.
+  /// Returns whether one of several independent changes survives.
   mutating func keeps() -> Bool {
     switch mode {
     case .mostlyOld: generator.isTrue(in256: 32)

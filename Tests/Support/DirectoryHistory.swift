@@ -1,6 +1,6 @@
 /// The object that a name in a simulated directory refers to.
 enum DirectoryEntry: Hashable {
-  /// The file with this number.
+  /// The file with the given number.
   case file(Int)
   case directory
 }
@@ -11,7 +11,7 @@ enum NameChange {
   case remove(String, DirectoryEntry)
   case rename(String, String, DirectoryEntry)
 
-  /// Applies the change; false, without effect, if it does not fit the names.
+  /// Applies the change to `names`; returns `false`, without effect, if it does not fit them.
   func apply(to names: inout [String: DirectoryEntry]) -> Bool {
     switch self {
     case .create(let name, let entry):
@@ -28,7 +28,7 @@ enum NameChange {
     return true
   }
 
-  /// Whether it concerns `name`.
+  /// Returns whether the change concerns `name`.
   func touches(_ name: String) -> Bool {
     switch self {
     case .create(name, _), .remove(name, _), .rename(name, _, _), .rename(_, name, _): true
@@ -36,7 +36,7 @@ enum NameChange {
     }
   }
 
-  /// The file whose name it changes.
+  /// The file or directory whose name is changed.
   var entry: DirectoryEntry {
     switch self {
     case .create(_, let entry), .remove(_, let entry), .rename(_, _, let entry): entry
@@ -44,8 +44,7 @@ enum NameChange {
   }
 }
 
-/// The names in a directory as they are on the disk and as they are now, and the changes in
-/// between.
+/// The names in a directory, both on the disk and in memory, and the changes between the two.
 struct DirectoryHistory {
   private(set) var durable: [String: DirectoryEntry] = [:]
   private(set) var newest: [String: DirectoryEntry] = [:]
@@ -53,7 +52,7 @@ struct DirectoryHistory {
 
   init() {}
 
-  /// A directory with these names and no unsynced changes.
+  /// Creates a directory with the given names and no unsynced changes.
   init(_ names: [String: DirectoryEntry]) {
     durable = names
     newest = names
@@ -73,7 +72,7 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// Returns the names after those changes for which `keeps` is true and which are consistent.
+  /// Returns the names after the changes for which `keeps` is true, skipping inconsistent ones.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable
     for (index, change) in changes.enumerated() where keeps(index) {
@@ -82,7 +81,7 @@ struct DirectoryHistory {
     return names
   }
 
-  /// Every object that a name refers to now, on the disk, or after some of the changes.
+  /// Every file or directory that has a name now, on the disk, or after some of the changes.
   var entries: [DirectoryEntry] {
     Array(durable.values) + Array(newest.values) + changes.map(\.entry)
   }

@@ -1,18 +1,18 @@
 import HeartwoodEngine
 
-/// Everything on a simulated disk and in the page cache above it, as a value.
+/// The content of a simulated disk and of the page cache above it, as a value.
 struct DiskContent {
   private(set) var files: [Int: FileHistory] = [:]
   private(set) var directories: [MemoryPath: DirectoryHistory] = [
     MemoryPath(""): DirectoryHistory()
   ]
   private var lastFile = 0
-  /// Numbers the changes of files in the order in which they were made.
+  /// The number of file changes so far, which also gives each change its order.
   private(set) var changeCount = 0
 
   // MARK: Names
 
-  /// Returns the object at `location`; `nil` if there is none.
+  /// Returns the file or directory at `location`, or `nil` if there is none.
   func entry(at location: MemoryPath) -> DirectoryEntry? {
     location.isRoot ? .directory : directories[location.parent]?.newest[location.name]
   }
@@ -22,14 +22,14 @@ struct DiskContent {
     return files[number]
   }
 
-  /// Returns whether the object at `location` survives every crash.
+  /// Returns whether the name at `location` survives every crash.
   func isNameDurable(_ location: MemoryPath) -> Bool {
     guard !location.isRoot else { return true }
     guard let directory = directories[location.parent] else { return false }
     return directory.isDurable(location.name) && isNameDurable(location.parent)
   }
 
-  /// The bytes of all files that have a name.
+  /// The total length of all files that have a name.
   var namedByteCount: Int {
     directories.values.flatMap { $0.newest.values }.reduce(0) { count, entry in
       guard case .file(let number) = entry else { return count }
@@ -54,11 +54,11 @@ struct DiskContent {
     directories[location.parent]?.make(.remove(location.name, entry))
   }
 
-  /// Renames within one directory.
+  /// Renames a file or directory within its directory.
   mutating func rename(_ source: MemoryPath, to target: String, _ entry: DirectoryEntry) {
     directories[source.parent]?.make(.rename(source.name, target, entry))
     guard entry == .directory else { return }
-    // Found under both names, since a crash may undo the new one.
+    // Keep the moved directory under both names, because a crash may undo the rename.
     let moved = MemoryPath(source.parent.text + "/" + target)
     directories[moved] = directories[source]
     for (location, names) in directories {
@@ -69,7 +69,7 @@ struct DiskContent {
 
   mutating func syncDirectory(_ location: MemoryPath, openFiles: Set<Int>) {
     directories[location]?.sync()
-    // A file that has lost its durable name is gone for good.
+    // A directory whose durable name is gone can never be reached again.
     let lost = directories.keys.filter {
       !$0.isRoot && $0.parent == location && entry(at: $0) != .directory
     }
@@ -78,7 +78,7 @@ struct DiskContent {
         $0.key != directory && $0.key.rest(below: directory) == nil
       }
     }
-    // Only now can files be gone for good: until a removal is synced, a crash may undo it.
+    // Only a sync can make a file unreachable for good: until then, a crash may undo its removal.
     var used = openFiles
     for directory in directories.values {
       for case .file(let number) in directory.entries { used.insert(number) }
@@ -123,7 +123,7 @@ struct DiskContent {
 
   // MARK: Crashes
 
-  /// The contents that the next process finds when this one dies.
+  /// Returns the content that the next process finds after this process has died.
   func afterProcessDeath() -> DiskContent {
     var content = self
     content.files = files.mapValues { $0.afterProcessDeath() }
@@ -141,7 +141,7 @@ struct DiskContent {
     case .seeded(let seed, let mode, let options):
       var dice = CrashDice(seed: seed, mode: mode, options: options)
       var names: [MemoryPath: [String: DirectoryEntry]] = [:]
-      // In a fixed order, because each file takes its numbers from the same generator.
+      // Iterate in a fixed order, because all files draw from the same random generator.
       for location in directories.keys.sorted(by: { $0.text < $1.text }) {
         names[location] = directories[location].map { Self.names($0, &dice) }
       }
@@ -163,7 +163,9 @@ struct DiskContent {
     return directory.kept { _ in dice.keeps() }
   }
 
-  /// Memory shared with a file may or may not have reached the disk; `nil` if the file is lost.
+  /// Returns a file's bytes after a crash, given the memory that processes share with the file.
+  ///
+  /// That memory may or may not have reached the disk. Returns `nil` if the file is lost.
   private static func sharedFate(
     _ memory: ByteBlock, _ bytes: ChunkedBytes, _ dice: inout CrashDice
   ) -> ChunkedBytes? {
@@ -184,9 +186,10 @@ struct DiskContent {
     return result
   }
 
-  /// Creates a disk with those names that can be reached from the root, and their files.
+  /// Returns a disk with the names that can be reached from the root, and with their files.
   ///
-  /// `bytes` is called once for each of those files, in a fixed order; `nil` loses the file.
+  /// `bytes` is called once for each file, in a fixed order; a file for which it returns `nil` is
+  /// lost.
   private func rebuilt(
     _ names: [MemoryPath: [String: DirectoryEntry]],
     _ bytes: (Int, FileHistory) -> ChunkedBytes?
@@ -217,7 +220,7 @@ struct DiskContent {
     return numbers.sorted()
   }
 
-  /// The directories that are connected to the root: a directory whose own name is lost is lost.
+  /// Returns the directories that can be reached from the root; the others are lost.
   private static func reachable(
     _ names: [MemoryPath: [String: DirectoryEntry]]
   ) -> [MemoryPath: [String: DirectoryEntry]] {
@@ -233,8 +236,10 @@ struct DiskContent {
     return result
   }
 
-  /// Every state that a crash can leave if writes are kept completely and names in order; `nil` if
-  /// there are more than `limit`.
+  /// Returns every state that a crash can leave if each write is kept completely or not at all and
+  /// names are kept in order.
+  ///
+  /// - Returns: `nil` if there are more than `limit` states.
   func exhaustiveCrashes(limit: Int) -> [DiskContent]? {
     guard let nameStates = allNames(limit: limit) else { return nil }
     var states: [DiskContent] = []

@@ -1,45 +1,45 @@
 package import HeartwoodEngine
 
-/// The fault of one call of a ``SimulatedDisk``.
+/// Plans the fault of one call to a ``SimulatedDisk``.
 ///
 /// Calls that change something are numbered from 1. Run a workload once without a plan to count
-/// them, then once for each of them with a plan.
+/// these calls, then once for each call with a plan that makes it fail.
 package struct FaultPlan: Sendable, Equatable {
-  /// The kinds of numbered calls.
+  /// The kinds of calls that are numbered.
   package enum CallKind: String, Sendable, CaseIterable {
     case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory, punch
 
-    /// Whether the call can fail because the disk is full.
+    /// Whether a call of this kind can fail because the disk is full.
     var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
-  /// The outcome of the call.
+  /// The effect of the fault.
   package enum Outcome: Sendable, Equatable {
-    /// No effect, now and from then on: every later call fails too.
+    /// The power is cut: the call and every later call fail without effect.
     case powerOff
-    /// An error of this kind.
+    /// The call throws an error of this kind.
     case failure(StorageError.Kind)
   }
 
-  /// The number of the faulty call; `nil` for none.
+  /// The number of the call that fails, or `nil` if none does.
   package var call: Int?
   package var outcome: Outcome
   /// Whether all later calls fail in the same way.
   package var isLasting = false
-  /// Whether the call has part of its effect: a failing write writes a prefix, one at a power cut
-  /// any of its sectors.
+  /// Whether the call has part of its effect: a failing write writes a prefix, and a write at a
+  /// power cut writes any of its sectors.
   package var leavesPart = false
   /// Whether a failing sync marks the written pages as clean without making them durable.
   package var dropsUnsynced = false
-  /// The number of the read that fails once, counted from 1; `nil` for none.
+  /// The number of the read that fails once, counted from 1, or `nil` if none does.
   package var failingRead: Int?
-  /// The number of the file opening that fails once, counted from 1; `nil` for none.
+  /// The number of the file opening that fails once, counted from 1, or `nil` if none does.
   package var failingOpen: Int?
 
-  /// No faults.
+  /// Creates a plan without faults.
   package init() { outcome = .powerOff }
 
-  /// The power is cut at the call with this number.
+  /// Returns a plan that cuts the power at the given call.
   package static func powerCut(atCall call: Int, leavesPart: Bool = false) -> FaultPlan {
     var plan = FaultPlan()
     plan.call = call
@@ -47,7 +47,7 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// The call with this number fails.
+  /// Returns a plan in which the given call fails.
   ///
   /// With the kind `.diskFull`, calls that need no space succeed.
   package static func failure(
@@ -63,21 +63,21 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// The read with this number fails once.
+  /// Returns a plan in which the given read fails once.
   package static func failingRead(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingRead = number
     return plan
   }
 
-  /// The file opening with this number fails once, for lack of descriptors.
+  /// Returns a plan in which the given file opening fails once because no descriptors are left.
   package static func failingOpen(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingOpen = number
     return plan
   }
 
-  /// Returns the outcome of a call; `nil` if it succeeds.
+  /// Returns the planned outcome of a call, or `nil` if the call succeeds.
   func outcome(ofCall number: Int, _ kind: CallKind) -> Outcome? {
     guard let call, number == call || (isLasting && number > call) else { return nil }
     if outcome == .failure(.diskFull), !kind.needsSpace { return nil }

@@ -13,7 +13,7 @@ extension File {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// All bytes of the file.
+  /// Reads all bytes of the file.
   package func allBytes() throws(StorageError) -> [UInt8] {
     try bytes(at: 0, Int(try byteCount()))
   }

@@ -2,16 +2,16 @@ import HeartwoodEngine
 
 /// An unsynced change of a file.
 struct FileChange {
-  /// Its position among all changes of the disk.
+  /// The position of this change among all changes of the disk.
   let order: Int
-  /// The bytes it wrote or, for a truncation, removed.
+  /// The bytes that were written or, for a truncation, removed.
   let range: Range<Int>
-  /// The page cache after the change, in complete sectors, from the one with the first byte of
-  /// `range` on.
+  /// The content of the page cache after the change, in complete sectors, starting at the sector
+  /// that contains the first byte of `range`.
   ///
-  /// A disk writes sectors, so a kept sector also contains what earlier writes put there.
+  /// Disks write complete sectors, so a kept sector also contains the bytes of earlier writes.
   let images: [UInt8]
-  /// The length after the change, if it changed the length.
+  /// The new length of the file, or `nil` if the change did not affect it.
   let byteCount: Int?
   let isCut: Bool
 
@@ -21,19 +21,19 @@ struct FileChange {
   var sectorCount: Int { images.count / Self.sectorByteCount }
 }
 
-/// A file as it is on the disk and in the page cache, and the changes in between.
+/// A file, both on the disk and in the page cache, and the changes between the two.
 struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
   private(set) var changes: [FileChange] = []
-  /// Whether a failed sync left bytes in the page cache that no later sync writes.
+  /// Whether a failed sync left bytes in the page cache that no later sync will write.
   private var hasDropped = false
-  /// The memory that all mappings share, once it exists.
+  /// The memory that all mappings of the file share, or `nil` before the first mapping.
   private(set) var shared: ByteBlock?
 
   init() {}
 
-  /// A file with these bytes and no unsynced changes.
+  /// Creates a file with the given bytes and no unsynced changes.
   init(_ bytes: ChunkedBytes) {
     durable = bytes
     newest = bytes
@@ -67,8 +67,9 @@ struct FileHistory {
     changes = []
   }
 
-  /// Marks all bytes as written, as a kernel may do after a failed sync; the length is in the
-  /// journal of the file system and remains to be synced.
+  /// Marks all bytes as written, as a kernel may do after a failed sync.
+  ///
+  /// The length is in the journal of the file system, so it remains to be synced.
   mutating func dropUnsynced() {
     hasDropped = hasDropped || changes.contains { !$0.images.isEmpty }
     changes = changes.compactMap { change in
@@ -80,8 +81,9 @@ struct FileHistory {
     }
   }
 
-  /// Returns whether the newest bytes in `range`, which must be within the file, survive every
-  /// crash.
+  /// Returns whether the newest bytes in `range` survive every crash.
+  ///
+  /// `range` must be within the file.
   func isDurable(_ range: Range<Int>) -> Bool {
     guard durable.count >= range.upperBound, newest.count >= range.upperBound,
       changes.allSatisfy({ change in
@@ -91,8 +93,9 @@ struct FileHistory {
     return !hasDropped || durable.bytes(range) == newest.bytes(range)
   }
 
-  /// Returns memory with this file's bytes that is independent of them from then on; `nil` if the
-  /// file is shorter than `byteCount`.
+  /// Returns memory that starts with this file's bytes and is independent of them from then on.
+  ///
+  /// - Returns: `nil` if the file is shorter than `byteCount`.
   mutating func share(_ byteCount: Int) -> ByteBlock? {
     if shared == nil, byteCount <= newest.count {
       let block = ByteBlock(count: newest.count)
@@ -102,7 +105,7 @@ struct FileHistory {
     return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
   }
 
-  /// The same file for the next process, with its own shared memory.
+  /// Returns the file as the next process finds it, with its own shared memory.
   func afterProcessDeath() -> FileHistory {
     var copy = self
     if let shared {
@@ -113,10 +116,10 @@ struct FileHistory {
   }
 }
 
-// MARK: - What a crash leaves
+// MARK: - State after a crash
 
 extension FileHistory {
-  /// The number of changes of the length; a crash keeps some of the first ones.
+  /// The number of changes that affect the length; a crash keeps a prefix of these.
   var lengthChangeCount: Int { changes.count { $0.byteCount != nil } }
 
   func withEverything() -> ChunkedBytes {
@@ -124,9 +127,10 @@ extension FileHistory {
       ? kept(lengths: lengthChangeCount, onto: durable) { _, _ in true } : newest
   }
 
-  /// Returns the file with the first `lengths` changes of the length, and those sectors of the
-  /// changes for which `keeps` is true, called with the index of the change and that of the sector
-  /// in it.
+  /// Returns the file after a crash that keeps the first `lengths` changes of the length, and the
+  /// sectors for which `keeps` is true.
+  ///
+  /// `keeps` is called with the index of a change and the index of a sector within that change.
   func kept(lengths: Int, onto base: ChunkedBytes, _ keeps: (Int, Int) -> Bool) -> ChunkedBytes {
     var bytes = base
     var byteCount = durable.count
@@ -136,14 +140,15 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A kept truncation has freed the bytes after it: none of their versions comes back.
+          // A kept truncation has freed the bytes after the new end, so no earlier version of them
+          // reappears.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }
       change.images.withBytes { images in
         let size = FileChange.sectorByteCount
         var start = 0
-        // Adjacent kept sectors are copied together.
+        // Copy runs of adjacent kept sectors together.
         for sector in 0...change.sectorCount {
           if sector < change.sectorCount, keeps(index, sector) { continue }
           let run = images.slice(start * size, (sector - start) * size)
@@ -156,7 +161,9 @@ extension FileHistory {
     return bytes
   }
 
-  /// Returns the file after a random crash; `newestOrder` is the order of the disk's last write.
+  /// Returns the file after a random crash.
+  ///
+  /// - Parameter newestOrder: The position of the disk's last write among all changes.
   func kept(by dice: inout CrashDice, newestOrder: Int) -> ChunkedBytes {
     guard !changes.isEmpty else { return durable }
     var lengths = dice.prefix(of: lengthChangeCount)
@@ -179,7 +186,8 @@ extension FileHistory {
     }
   }
 
-  /// The durable bytes, followed by noise in all sectors by which the file has grown.
+  /// Returns the durable bytes, followed by random bytes in every sector by which the file has
+  /// grown.
   private func withGarbage(_ dice: inout CrashDice) -> ChunkedBytes {
     let size = FileChange.sectorByteCount
     let start = (durable.count + size - 1) / size * size
@@ -190,13 +198,14 @@ extension FileHistory {
     return bytes
   }
 
-  /// Every state that a crash can leave if each write is kept completely or not at all; `nil` if
-  /// there are more than `limit`.
+  /// Returns every state that a crash can leave if each write is kept completely or not at all.
+  ///
+  /// - Returns: `nil` if there are more than `limit` states.
   func allKept(limit: Int) -> [ChunkedBytes]? {
     var states: [ChunkedBytes] = []
     let byteCounts = [durable.count] + changes.compactMap(\.byteCount)
     for (lengths, byteCount) in byteCounts.enumerated() {
-      // A write past the end is invisible, whether it is kept or not.
+      // A write past the end is invisible whether or not it is kept, so it adds no states.
       let visible = changes.indices.filter {
         !changes[$0].images.isEmpty && changes[$0].range.lowerBound < byteCount
       }

@@ -8,31 +8,32 @@ package import HeartwoodEngine
   package import Darwin
 #endif
 
-/// A child of this process by `fork`, which continues with a copy of all its memory.
+/// A child process created by `fork`, with a copy of all the memory of this process.
 ///
-/// The child has one thread, and must not use anything that other threads may have held: no
-/// expectations, no tasks. It reports its result as its exit status.
+/// The child has only one thread. It must not use anything that another thread of the parent may
+/// have locked: no expectations, no tasks. It reports its result as its exit status.
 package struct ForkedProcess {
   package let identifier: pid_t
 
-  /// `fork`, looked up by name: the overlays of the C library do not provide it.
+  /// The function `fork`, looked up by name because the overlays of the C library do not provide
+  /// it.
   private static let call: @convention(c) () -> pid_t = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
-      preconditionFailure("the C library has no fork")
+      preconditionFailure("the C library does not provide fork")
     }
     return unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)
   }()
 
-  /// Forks; the child runs `body` and ends with the status it returns.
+  /// Forks a child that runs `body` and exits with the status that `body` returns.
   package init(_ body: () -> Int32) {
     identifier = Self.fork()
     if identifier == 0 { _exit(body()) }
   }
 
-  /// Runs `body`, which forks when it calls its argument and continues in both processes.
+  /// Runs `body`, which forks by calling its argument and continues in both processes.
   ///
-  /// - Returns: The error in this process, and the status of the child: 0 if `body` threw `forked`
-  ///   there.
+  /// - Returns: The error thrown in this process, and the exit status of the child: 0 if `body`
+  ///   threw `forked` in the child.
   package static func within(
     _ body: (_ fork: @escaping () -> Void) throws -> Void
   ) -> (kind: StorageError.Kind?, status: Int32) {
@@ -45,13 +46,13 @@ package struct ForkedProcess {
 
   private init(_ identifier: pid_t) { self.identifier = identifier }
 
-  /// Returns 0 in the child, which a signal ends if it still runs after a while.
+  /// Forks this process; returns 0 in the child, which a signal ends after two minutes.
   private static func fork() -> pid_t {
     let call = call
     let identifier = call()
-    precondition(identifier >= 0, "no process could be forked off")
+    precondition(identifier >= 0, "the process could not be forked")
     if identifier == 0 {
-      // The threads of a test block signals.
+      // Test threads block signals, so unblock them in the child.
       var all = sigset_t()
       sigfillset(&all)
       pthread_sigmask(SIG_UNBLOCK, &all, nil)
@@ -61,27 +62,27 @@ package struct ForkedProcess {
     return identifier
   }
 
-  /// Waits for the end of the child.
+  /// Waits until the child has ended.
   ///
-  /// - Returns: Its exit status, or the negative number of the signal that ended it.
+  /// - Returns: The exit status of the child, or the negated number of the signal that ended it.
   package func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) == -1 {
-      precondition(errno == EINTR, "the child is not there to wait for")
+      precondition(errno == EINTR, "there is no child to wait for")
     }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
 
-  /// Returns the kind of the error that `body` throws; `nil` if it throws none.
+  /// Returns the kind of the error that `body` throws, or `nil` if it throws none.
   package static func kind(_ body: () throws -> Void) -> StorageError.Kind? {
     do { try body() } catch { return (error as? StorageError)?.kind }
     return nil
   }
 }
 
-/// Returns the descriptors of this process that are open on files in a directory.
+/// Returns the descriptors of this process that refer to files in a directory.
 ///
-/// - Parameter directory: Its files are identified by device and inode number.
+/// - Parameter directory: The directory, whose files are identified by device and inode number.
 package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []
   guard let stream = opendir(directory) else { return [] }
@@ -103,7 +104,7 @@ package func descriptors(openIn directory: String) -> [Int32] {
   return descriptors(on: identities)
 }
 
-/// Returns the descriptors of this process that are open on some files.
+/// Returns the descriptors of this process that refer to any of the given files.
 package func descriptors(on files: Set<FileIdentity>) -> [Int32] {
   var status = stat()
   return (0..<1024).filter { descriptor in

@@ -1,42 +1,43 @@
 package import HeartwoodEngine
 
-/// A wrapper around another file system that calls a test's hooks.
+/// A file system that wraps another one and calls the hooks of a test.
 ///
-/// Files cannot be watched through it, and touching one wakes no process.
+/// Files cannot be watched through this file system, and touching a file wakes no process.
 ///
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
-  /// The wrapped file system, whose hooks are called too; retained, because its address must not be
-  /// reused.
+  /// The wrapper that `entering` was first called on, which has the hooks; retained, because its
+  /// address must not be reused.
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
-  /// Called before the locks of other owners are queried.
+  /// Called before a query for locks of other owners.
   package var onQuestion: (() -> Void)?
 
-  /// Called before a file is mapped, with its path; an error it throws is the outcome.
+  /// Called with the path before a file is mapped; if it throws, the mapping fails with that error.
   package var onMap: ((String) throws(StorageError) -> Void)?
 
-  /// Called before a file is written, with its path and the offset; an error it throws is the
-  /// outcome.
+  /// Called with the path and the offset before a file is written; if it throws, the write fails
+  /// with that error.
   package var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
 
-  /// Called after a file was read, with its path and the offset.
+  /// Called with the path and the offset after a file has been read.
   package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
 
   /// Called before the names of a directory are synced.
   package var onDirectorySync: (() throws(StorageError) -> Void)?
 
-  /// Called before a file is synced, with its path.
+  /// Called with the path before a file is synced.
   package var onSync: ((String) -> Void)?
 
-  /// A call that can fail for lack of a resource.
+  /// The resources for lack of which a call can fail.
   package enum Demand: CaseIterable, Sendable {
     case descriptor, newFile, memory, space, quota, directory
   }
 
-  /// Called before each such call, with its path; an error it throws is the outcome.
+  /// Called with the path before each call that needs a resource; if it throws, the call fails with
+  /// that error.
   package var onDemand: ((Demand, String) throws(StorageError) -> Void)?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
@@ -48,7 +49,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   private var observed: ObservedFileSystem { outer ?? self }
 
-  /// All wrappers of one file system have the same domain.
+  /// The domain, which all wrappers of the same file system share.
   package var domain: ObjectIdentifier { ObjectIdentifier(observed) }
 
   package func entering(
@@ -126,8 +127,8 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   /// Calls a hook.
   ///
-  /// The hook stands for other threads and processes, so it holds no lock of the call in which it
-  /// runs.
+  /// A hook simulates other threads and processes, so it runs as if it held none of the locks of
+  /// the current call.
   fileprivate static func run(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
     try LockOrder.asAnother { () throws(StorageError) in try hook() }
   }
@@ -136,7 +137,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
-  /// Space is lacking on the disk, or in the user's quota.
+  /// Calls the hooks for space on the disk and for the user's quota.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
     try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.space, path)

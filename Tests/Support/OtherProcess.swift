@@ -1,11 +1,12 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it: the same files, but openings that share nothing with
+/// A file system as another process sees it: the same files, but openings that share no state with
 /// those of this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  /// The wrapped file system; retained, because its address must not be reused.
+  /// The wrapper that `entering` was first called on; retained, because its address must not be
+  /// reused.
   private let outer: OtherProcess?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
@@ -15,7 +16,7 @@ package final class OtherProcess: FileSystem {
     self.outer = outer
   }
 
-  /// All wrappers of one file system are one process.
+  /// The domain: all wrappers of one file system simulate one process.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -74,7 +75,7 @@ package final class OtherProcess: FileSystem {
 }
 
 extension StoreFixture {
-  /// The same store as another process sees it.
+  /// Returns a fixture for the same store as seen by another process.
   package func elsewhere() -> StoreFixture {
     with(OtherProcess(fileSystem))
   }

@@ -4,9 +4,10 @@
   import Musl
 #endif
 
-/// Mounts that only the calling thread sees, and that end with it.
+/// Creates mounts that are visible only to the calling thread and end with it.
 ///
-/// They need administrator rights on Linux; elsewhere, and without them, none is possible.
+/// On Linux, mounting needs administrator rights. On other systems, or without these rights, every
+/// call fails.
 package enum PrivateMounts {
   #if os(Linux)
     private static func symbol<T>(_ name: String, as type: T.Type) -> T? {
@@ -20,7 +21,8 @@ package enum PrivateMounts {
     private static let mount = symbol("mount", as: MountCall.self)
     private static let unshare = symbol("unshare", as: UnshareCall.self)
 
-    // From <sched.h> and <sys/mount.h>, which the overlays of the C library leave out.
+    // The values from <sched.h> and <sys/mount.h>, which the overlays of the C library do not
+    // provide.
     private static let newMounts: Int32 = 0x0002_0000
     private static let readOnly: UInt = 0x0001
     private static let remount: UInt = 0x0020
@@ -28,7 +30,8 @@ package enum PrivateMounts {
     private static let recursive: UInt = 0x4000
     private static let isPrivate: UInt = 0x4_0000
 
-    /// Gives the calling thread its own mount namespace; false if that is not permitted.
+    /// Moves the calling thread to a mount namespace of its own; returns `false` if that is not
+    /// permitted.
     package static func begin() -> Bool {
       guard let unshare, let mount else { return false }
       return unshare(newMounts) == 0 && mount(nil, "/", nil, recursive | isPrivate, nil) == 0
@@ -39,17 +42,17 @@ package enum PrivateMounts {
       mount?("none", path, "tmpfs", 0, "size=64m") == 0
     }
 
-    /// Mounts the directory `source` at another path too.
+    /// Mounts the directory `source` at a second path.
     package static func mountDirectory(_ source: String, on path: String) -> Bool {
       mount?(source, path, nil, bind, nil) == 0
     }
 
-    /// Mounts a directory on itself, read-only.
+    /// Mounts a directory read-only over itself.
     package static func mountReadOnly(_ path: String) -> Bool {
       mountDirectory(path, on: path) && mount?(nil, path, nil, remount | bind | readOnly, nil) == 0
     }
 
-    /// Mounts an overlay over the directory `lower`; changes go to `upper`.
+    /// Mounts an overlay on top of the directory `lower`; changes are stored in `upper`.
     package static func mountOverlay(
       on path: String, lower: String, upper: String, work: String
     ) -> Bool {
@@ -57,11 +60,11 @@ package enum PrivateMounts {
       return mount?("overlay", path, "overlay", 0, options) == 0
     }
 
-    /// Whether this process may mount.
+    /// Whether this process is allowed to mount.
     package static let arePossible: Bool = {
-      // Looked up before there is a child, which could wait for the loader's lock for ever.
+      // Look up the symbols before forking: the child could wait for the loader's lock for ever.
       guard unshare != nil, mount != nil else { return false }
-      // In a child, because the mounts of the calling thread must not change.
+      // Try this in a child process, because the mounts of the calling thread must not change.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0
     }()
   #else

@@ -1,13 +1,13 @@
 package import Foundation
 package import Testing
 
-/// One run of a program of the package: its output and its exit code.
+/// One run of a program of the package, with its output and its exit code.
 package struct ProgramRun {
   package let output: String
   package let complaint: String
   package let exitCode: Int32
 
-  /// Runs the program with these arguments, its standard output a pipe.
+  /// Runs the program with the given arguments and a pipe as its standard output.
   ///
   /// - Parameter input: The contents of its standard input.
   package init(
@@ -19,7 +19,8 @@ package struct ProgramRun {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
-    // Files instead of pipes, because pipes that fill up need a reader or writer each.
+    // Use files for the other two streams: pipes would need a reader and a writer to avoid filling
+    // up.
     let directory = try ScratchDirectory()
     process.standardOutput = output
     process.standardError = try Self.file(directory.path(of: "complaint")).forWriting
@@ -33,7 +34,7 @@ package struct ProgramRun {
     exitCode = process.terminationStatus
   }
 
-  /// The executable is beside the test bundle, wherever that was built.
+  /// Returns the executable, which is next to the test bundle wherever the bundle was built.
   package static func executable(_ program: String) throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -50,24 +51,25 @@ package struct ProgramRun {
     return (try FileHandle(forReadingFrom: url), try FileHandle(forWritingTo: url))
   }
 
-  /// The output line by line.
+  /// The output, split into lines.
   package var lines: [String] {
     output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// The output as one JSON document, an object or an array.
+  /// Parses the output as one JSON document, which must be an object or an array.
   package func json<Document>(_ type: Document.Type = Document.self) throws -> Document {
     let document = try JSONSerialization.jsonObject(with: Data(output.utf8))
     return try #require(document as? Document)
   }
 
-  /// Expects that it succeeded and wrote no error.
+  /// Expects that the run succeeded and printed no errors.
   package func expectFine(_ location: SourceLocation = #_sourceLocation) {
     #expect(exitCode == 0, sourceLocation: location)
     #expect(complaint == "", sourceLocation: location)
   }
 
-  /// Expects one line of error that contains some words after the program's name, and no output.
+  /// Expects no output and one line of error text that contains the given words after the program's
+  /// name.
   package func expectComplaint(
     of program: String, _ words: [String], exitCode: Int32, _ location: SourceLocation
   ) {

@@ -2,15 +2,15 @@ package import HeartwoodEngine
 
 /// A file system in memory with limited space, for tests of full disks.
 ///
-/// Space is measured by the length of files: a file that grows uses space, whether it is written or
-/// not, and writing within its length uses none. Holes free nothing.
+/// The space used is the total length of all files, so it grows when a file is extended, even
+/// without a write. Writing within a file and punching holes do not change it.
 package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
   // @unchecked because `limit` and `boot` belong to the thread that runs the test.
   private let inner = MemoryFileSystem()
   private let directory: String
-  /// The maximum total of bytes in the files of the directory.
+  /// The maximum total length of the files in the directory.
   package var limit: UInt64
-  /// The boot of the simulated machine.
+  /// The identity of the current boot of the simulated machine.
   package var boot: UInt64 = 1
 
   package init(directory: String, limit: UInt64) {
@@ -18,7 +18,7 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
     self.limit = limit
   }
 
-  /// The total of bytes in all files.
+  /// Returns the total length of all files in the directory.
   package func used() throws(StorageError) -> UInt64 {
     var total: UInt64 = 0
     for name in try inner.list(directory) ?? [] {
@@ -29,7 +29,7 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
 
   fileprivate func reserve(_ count: UInt64, _ path: String) throws(StorageError) {
     guard try used() + count > limit else { return }
-    throw StorageError(.diskFull, "The disk is full by plan.", file: path, errno: 28)
+    throw StorageError(.diskFull, "The simulated disk is full.", file: path, errno: 28)
   }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {

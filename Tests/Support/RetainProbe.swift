@@ -6,14 +6,15 @@
   import Darwin
 #endif
 
-/// Counts the retains and object allocations of a piece of code.
+/// Counts the retains and the object allocations made by a piece of code.
 ///
-/// The Swift runtime calls both through variables that it exports for instruments and examines only
-/// while a flag is set; the probe sets them during one measurement. Some runtimes pass the payload
-/// of small strings to such functions like an object, so a measurement belongs in a process of its
-/// own, an exit test, and the measured code must not copy strings.
+/// The Swift runtime calls its retain and allocation functions through variables that it exports
+/// for instruments, and checks these variables only while a flag is set. The probe sets them for
+/// the duration of one measurement. Some runtimes pass the payload of small strings to these
+/// functions as if it were an object. Run each measurement in its own process (an exit test), and
+/// do not copy strings in the measured code.
 package enum RetainProbe {
-  /// The counts of a piece of code.
+  /// The counts for a piece of code.
   package struct Counts: Equatable, Sendable {
     package var retains = 0
     package var allocations = 0
@@ -30,7 +31,7 @@ package enum RetainProbe {
   private nonisolated(unsafe) static var retain: Retain?
   private nonisolated(unsafe) static var allocate: Allocate?
 
-  /// Runs `body` and returns its counts; `nil` if this runtime cannot be observed.
+  /// Runs `body` and returns its counts, or `nil` if this runtime cannot be observed.
   package static func measure(_ body: () throws -> Void) rethrows -> Counts? {
     let program = dlopen(nil, RTLD_NOW)
     guard let retainSlot = dlsym(program, "_swift_retain"),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A new, empty directory in the system's temporary directory; removed with its last reference.
+/// A new, empty directory in the system's temporary directory, removed when the object is released.
 package final class ScratchDirectory: Sendable {
   package let path: String
 
@@ -11,9 +11,9 @@ package final class ScratchDirectory: Sendable {
       atPath: path, withIntermediateDirectories: false, attributes: nil)
   }
 
-  // Remains are left for the system to clean up; no test depends on that.
+  // If removal fails, the system cleans up later; no test depends on it.
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// The path of `name` in this directory.
+  /// Returns the path of the file `name` in this directory.
   package func path(of name: String) -> String { path + "/" + name }
 }

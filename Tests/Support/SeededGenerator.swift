@@ -1,4 +1,4 @@
-/// A random number generator whose numbers depend on its seed only: SplitMix64.
+/// A random number generator (SplitMix64) whose numbers depend only on its seed.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -12,17 +12,17 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Returns a number below `bound`, which must not be 0; the bias is too small to matter in a
-  /// test.
+  /// Returns a number below `bound`, which must not be 0; the bias is too small to matter.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// Returns true in `chance` of 256 cases.
+  /// Returns `true` with a probability of `chance` in 256.
   package mutating func isTrue(in256 chance: UInt64) -> Bool { next() >> 56 < chance }
 
-  /// Returns an independent generator, so that one consumer never shifts another's numbers.
+  /// Returns an independent generator, so that draws by one consumer do not affect the other's
+  /// numbers.
   package mutating func forked() -> SeededGenerator { SeededGenerator(seed: next()) }
 
-  /// `count` random bytes.
+  /// Returns `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count + 8)

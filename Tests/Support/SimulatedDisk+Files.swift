@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-// The operations that open files request from their disk.
+// The operations that open files perform on their disk.
 extension SimulatedDisk {
   func read(_ file: SimulatedFile, _ target: MutableBytes, at offset: UInt64)
     throws(StorageError) -> Int
@@ -9,7 +9,7 @@ extension SimulatedDisk {
       try requirePower()
       reads += 1
       if reads == faultPlan.failingRead {
-        throw .unchanged(.io, "Read \(reads) fails by plan.", file: file.path, errno: 5)
+        throw .unchanged(.io, "Read \(reads) fails as planned.", file: file.path, errno: 5)
       }
       return content.files[file.number]?.newest.read(into: target, at: Int(offset)) ?? 0
     }
@@ -52,7 +52,7 @@ extension SimulatedDisk {
       else { return }
     }
     throw StorageError(
-      .diskFull, "The simulated disk has no room for it.", file: file.path, errno: 28)
+      .diskFull, "The simulated disk is full.", file: file.path, errno: 28)
   }
 
   func byteCount(_ file: SimulatedFile) throws(StorageError) -> UInt64 {
@@ -72,7 +72,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// Punching is a write of zeros: after a power cut each sector is old or zero.
+  /// Writes zeros to a range: after a power cut, each sector has its old bytes or zeros.
   func punch(_ file: SimulatedFile, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     onPunch?(file.path, range)
     return try lock.withLock { () throws(StorageError) in
@@ -119,7 +119,7 @@ extension SimulatedDisk {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
       guard let memory = content.share(file.number, byteCount) else {
-        throw StorageError(.io, "Cannot map: the file is too short.", file: file.path)
+        throw StorageError(.io, "The file is too short to be mapped.", file: file.path)
       }
       return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
     }
@@ -149,11 +149,11 @@ extension SimulatedDisk {
 
   private func requireLocks(_ file: SimulatedFile) throws(StorageError) {
     guard case .failure(let kind) = lockFault else { return }
-    throw StorageError(kind, "Locks fail by plan.", file: file.path)
+    throw StorageError(kind, "Locking fails as planned.", file: file.path)
   }
 
-  /// The last reference to an open file is gone: its locks end, and so does the file if it has no
-  /// name.
+  /// Closes one opening of a file: releases its locks, and those of the last opening free a file
+  /// that has no name.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
       if lockFault == .lostWhenClosed { locks[number] = nil }

@@ -1,16 +1,17 @@
 package import HeartwoodEngine
 
-/// A disk, its page cache and the operating system above them, for tests of crashes and errors.
+/// Simulates a disk, its page cache and the operating system above them, for tests of crashes and
+/// errors.
 ///
-/// Reads see the latest write. The state after a power cut depends on what was synced and, for the
-/// rest, on a ``CrashChoice``. Every call that changes something is numbered, and a ``FaultPlan``
-/// can make one of them fail. Random numbers and time come from the seed, so that the same seed and
-/// the same calls yield the same disk.
+/// Reads return what was written last. The state after a power cut depends on what was synced and,
+/// for everything else, on a ``CrashChoice``. Every call that changes something is numbered, and a
+/// ``FaultPlan`` can make any of these calls fail. Random numbers and time depend on the seed, so
+/// the same seed and the same calls produce the same disk.
 ///
 /// Renames stay within one directory, and stores to mapped memory are not calls.
 ///
-/// - Note: `@unchecked` because everything that changes is used under `lock` only, except the plan
-///   and the hooks, which belong to the thread that runs the test.
+/// - Note: `@unchecked` because all mutable state is used under `lock` only, except the plan and
+///   the hooks, which belong to the thread that runs the test.
 package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   let lock = Lock()
   var content: DiskContent
@@ -27,28 +28,30 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   package let bootIdentity: UInt64?
 
-  /// The planned faults; may be changed at any time.
+  /// The planned faults, which may be changed at any time.
   package var faultPlan: FaultPlan
-  /// Called before each hole is punched; the disk may be read in the hook.
+  /// Called before a hole is punched; the hook may read the disk.
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
-  /// The maximum length of a file; a longer one exceeds the space of the disk.
+  /// The maximum length of a file; extending a file beyond it fails because the disk is full.
   package var fileByteCountLimit = Int.max
   /// The maximum total length of all files that have a name.
   package var byteCountLimit = Int.max
-  /// The type of volume that it reports.
+  /// The type of volume that the disk reports.
   package var volume = VolumeType.memory
-  /// The defect of its locks, if any.
+  /// The defect of the file locks, or `nil` if they work.
   package var lockFault: LockFault?
-  /// Whether files can have holes.
+  /// Whether holes can be punched into files.
   package var canPunch = true
-  /// Returns whether syncs of a file or directory report success and do nothing.
+  /// Returns whether a sync of the file or directory at a path reports success without syncing
+  /// anything.
   package var liesAboutSync: ((_ path: String) -> Bool)?
-  /// The wall clock, in place of one that advances.
+  /// Returns the time of the wall clock, in milliseconds; replaces the default clock, which
+  /// advances with each reading.
   package var clock: (() -> UInt64)?
-  /// Called before each write takes effect; the disk may be read in the hook.
+  /// Called before a write takes effect; the hook may read the disk.
   package var onWrite: ((_ path: String, _ offset: UInt64, _ byteCount: Int) -> Void)?
 
-  /// An empty disk.
+  /// Creates an empty disk.
   package convenience init(seed: UInt64 = 1, faultPlan: FaultPlan = FaultPlan()) {
     self.init(
       DiskContent(), SeededGenerator(seed: seed), milliseconds: 1_750_000_000_000, boot: nil,
@@ -70,20 +73,20 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// A defect of the locks of a file system.
   package enum LockFault: Hashable, Sendable {
-    /// Calls fail with this kind of error.
+    /// Calls that lock fail with this kind of error.
     case failure(StorageError.Kind)
-    /// No process sees the locks of another.
+    /// No process sees the locks of other processes.
     case unseen
-    /// Locks end when any opening of their file is closed, like process-owned locks.
+    /// Closing any opening of a file releases all locks on the file, as with process-owned locks.
     case lostWhenClosed
   }
 
-  // MARK: What tests ask
+  // MARK: State for tests
 
-  /// The error of every call after the power was cut.
+  /// The error thrown by every call after the power cut.
   package static let powerIsOff = StorageError(.io, "The simulated power is off.")
 
-  /// The kinds of all numbered calls; that of call *n* is at *n* - 1.
+  /// The kinds of all numbered calls; the kind of call *n* is at index *n* - 1.
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
   /// The number of numbered calls.
   package var callCount: Int { lock.withLock { history.count } }
@@ -94,18 +97,18 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   /// Whether the plan has cut the power.
   package var hasLostPower: Bool { lock.withLock { isPowerOff } }
 
-  /// Whether the calls are logged as text; off by default, because everything written is hashed.
+  /// Whether calls are logged as text; off by default, because logging hashes all written bytes.
   package var keepsLog: Bool {
     get { lock.withLock { log.isOn } }
     set { lock.withLock { log.isOn = newValue } }
   }
-  /// The numbered calls as lines of text.
+  /// The logged calls as lines of text.
   package var operationLog: [String] { lock.withLock { log.lines } }
-  /// A hash of the log: two runs with the same hash made the same calls.
+  /// A hash of the log: runs with equal hashes made the same calls.
   package var operationHash: UInt64 { lock.withLock { log.hash } }
 
-  /// Returns whether the newest bytes in `byteRange` of a file, and the file's name, survive every
-  /// crash.
+  /// Returns whether the newest bytes in `byteRange` of a file, and the name of the file, survive
+  /// every crash.
   package func isDurable(_ path: String, _ byteRange: Range<Int>) -> Bool {
     lock.withLock {
       let location = MemoryPath(path)
@@ -114,7 +117,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Returns whether this name, with the object it refers to, survives every crash.
+  /// Returns whether a name, and the file or directory it refers to, survives every crash.
   package func isNameDurable(_ path: String) -> Bool {
     lock.withLock { content.isNameDurable(MemoryPath(path)) }
   }
@@ -122,7 +125,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   /// The total length of all files that have a name.
   package var usedByteCount: Int { lock.withLock { content.namedByteCount } }
 
-  /// Returns all bytes of a file, without a numbered call or a fault; `nil` if there is none.
+  /// Returns all bytes of a file, or `nil` if it does not exist.
+  ///
+  /// This is not a numbered call and cannot fail.
   package func bytes(of path: String) -> [UInt8]? {
     lock.withLock {
       content.file(at: MemoryPath(path)).map { $0.newest.bytes(0..<$0.newest.count) }
@@ -131,21 +136,20 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Crashes
 
-  /// Returns the disk after a power cut: without locks, without faults, and with another boot
-  /// identity.
+  /// Returns the disk after a power cut: without locks or faults, and with a new boot identity.
   package func crashed(_ choice: CrashChoice) -> SimulatedDisk {
     lock.withLock { rebooted(content.crashed(choice)) }
   }
 
-  /// Returns the disk after each possible power cut, if writes are kept completely and names in
-  /// order; `nil` if there are more than `limit`.
+  /// Returns the disk after each possible power cut if writes are kept completely and names in
+  /// order, or `nil` if there are more than `limit` states.
   ///
-  /// A write that extended the file counts twice: its bytes and the length.
+  /// A write that extends the file counts as two changes: its bytes and the length.
   package func exhaustiveCrashes(limit: Int) -> [SimulatedDisk]? {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process: only its locks are lost.
+  /// Returns the disk after the death of the process, which loses only its locks.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
@@ -164,7 +168,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       opens += 1
       if opens == faultPlan.failingOpen {
-        throw .unchanged(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
+        throw .unchanged(.io, "Opening \(opens) fails as planned.", file: path, errno: 24)
       }
       let location = MemoryPath(path)
       let number: Int
@@ -206,7 +210,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       let entry = content.entry(at: location)
       if case .file = entry { throw MemoryPath.isNoDirectory(path) }
       guard entry == .directory else { return nil }
-      // Sorted, because the order of a dictionary differs from run to run.
+      // Sort the names, because the order of a dictionary differs from run to run.
       return content.directories[location]?.newest.keys.sorted()
     }
   }
@@ -225,7 +229,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
       let (old, new) = (MemoryPath(source), MemoryPath(target))
-      precondition(old.parent == new.parent, "the simulated disk renames within one directory")
+      precondition(old.parent == new.parent, "only renames within a directory are simulated")
       guard let entry = content.entry(at: old) else {
         throw MemoryPath.isNoFile("rename", source)
       }
@@ -257,7 +261,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Advances by one with each reading.
+  /// The time of the wall clock, which advances by one millisecond with each reading.
   package var wallClockMilliseconds: UInt64 {
     lock.withLock {
       milliseconds += 1
@@ -281,10 +285,11 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Numbered calls
 
-  /// Numbers and logs a call, and executes it or lets it fail as the plan says.
+  /// Numbers and logs a call, then executes it or lets it fail as planned.
   ///
-  /// `partly` is the effect of a call that fails or that the power cut interrupts; without it, the
-  /// call takes effect at the power cut, since the crash decides whether a change of names is kept.
+  /// - Parameter partly: The effect of a call that fails or is interrupted by the power cut. Calls
+  ///   that change names pass `nil`: they can take effect completely at the power cut, because the
+  ///   crash decides whether the change is kept.
   func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",
     partly: ((inout DiskContent, inout SeededGenerator, FaultPlan.Outcome) -> Void)? = nil,
@@ -305,7 +310,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       throw Self.powerIsOff
     case .failure(let errorKind):
       throw StorageError(
-        errorKind, "Call \(history.count) (\(kind.rawValue)) fails by plan.", file: path,
+        errorKind, "Call \(history.count) (\(kind.rawValue)) fails as planned.", file: path,
         errno: errorKind == .diskFull ? 28 : 5)
     }
   }

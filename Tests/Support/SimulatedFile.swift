@@ -1,9 +1,9 @@
 import HeartwoodEngine
 
-/// One opening of a file on a simulated disk, and the owner of the locks taken through it.
+/// One opening of a file on a simulated disk, which owns the locks taken through it.
 final class SimulatedFile: File {
   let path: String
-  /// The file's number on its disk.
+  /// The number of the file on its disk.
   let number: Int
   private let disk: SimulatedDisk
   private let isWritable: Bool
@@ -67,6 +67,6 @@ final class SimulatedFile: File {
 
   private func requireWritable() throws(StorageError) {
     guard !isWritable else { return }
-    throw StorageError(.io, "Cannot write: the file was opened for reading only.", file: path)
+    throw StorageError(.io, "The file was opened read-only and cannot be written.", file: path)
   }
 }

@@ -1,14 +1,15 @@
 package import HeartwoodEngine
 package import Testing
 
-/// A location for a store, and the store opened there while a body runs.
+/// A location for a store; `run` opens the store there while a body runs.
 ///
-/// After the body the complete store is verified, which must find nothing, and closed.
+/// After the body has returned, the complete store is verified, which must report no findings, and
+/// closed.
 package struct StoreFixture: Sendable {
   package let fileSystem: any FileSystem
   package let path: String
   package var options: StoreOptions
-  /// Retained by the fixture, then removed.
+  /// The directory on disk, removed when the fixture is released; `nil` in memory.
   private let directory: ScratchDirectory?
 
   private init(
@@ -20,25 +21,25 @@ package struct StoreFixture: Sendable {
     self.directory = directory
   }
 
-  /// A location on the file system of the machine.
+  /// Creates a location on the file system of the machine.
   package static func onDisk(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let directory = try ScratchDirectory()
     return StoreFixture(
       PosixFileSystem(), path: directory.path(of: "store"), options: options, directory: directory)
   }
 
-  /// A location on the file system of the machine, in an existing directory.
+  /// Creates a location on the file system of the machine, in an existing directory.
   package static func onDisk(at path: String, _ options: StoreOptions) -> StoreFixture {
     StoreFixture(PosixFileSystem(), path: path, options: options, directory: nil)
   }
 
-  /// A location in memory, with maintenance by the caller of `write`, so that every run does the
+  /// Creates a location in memory; `write` performs maintenance itself, so that every run is the
   /// same.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)
   }
 
-  /// A location on any file system in memory.
+  /// Creates a location on the given file system in memory.
   package static func on(
     _ fileSystem: any FileSystem, _ options: StoreOptions = StoreOptions()
   ) -> StoreFixture {
@@ -48,12 +49,12 @@ package struct StoreFixture: Sendable {
     return StoreFixture(fileSystem, path: "/store", options: options, directory: nil)
   }
 
-  /// The same location through another file system.
+  /// Returns the same location, accessed through another file system.
   package func with(_ fileSystem: any FileSystem) -> StoreFixture {
     StoreFixture(fileSystem, path: path, options: options, directory: directory)
   }
 
-  /// Opens the store and leaves the rest to the caller.
+  /// Opens the store without verifying or closing it.
   package func open() throws(StorageError) -> Store {
     try Store(at: path, options: options, fileSystem: fileSystem)
   }
@@ -70,7 +71,7 @@ package struct StoreFixture: Sendable {
     return result
   }
 
-  /// Expects that verifying the complete store finds nothing.
+  /// Expects that verifying the complete store reports no findings.
   package static func expectSound(
     _ store: Store, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -79,33 +80,33 @@ package struct StoreFixture: Sendable {
 
   // MARK: Files
 
-  /// The path of a file of the store.
+  /// Returns the path of a file of the store.
   package func path(of name: String) -> String { path + "/" + name }
 
-  /// The names in the store's directory, in order.
+  /// Returns the sorted names of the files in the store's directory.
   package func names() throws(StorageError) -> [String] {
     try (fileSystem.list(path) ?? []).sorted()
   }
 
-  /// The shared counters, through another opening of their file.
+  /// Returns the shared counters, mapped through another opening of their file.
   package func counters() throws -> SharedCounters {
     let file = try #require(try fileSystem.open(path(of: "counters"), .write))
     return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
   }
 
-  /// The bytes of a file of the store.
+  /// Returns the bytes of a file of the store.
   package func bytes(of name: String) throws -> [UInt8] {
     try #require(try fileSystem.open(path(of: name), .read)).allBytes()
   }
 
-  /// The bytes of every file of the store, by name.
+  /// Returns the bytes of every file of the store, by name.
   package func allBytes() throws -> [String: [UInt8]] {
     var result: [String: [UInt8]] = [:]
     for name in try names() { result[name] = try bytes(of: name) }
     return result
   }
 
-  /// Sets the bytes of a file of the store; creates the directory if it is missing.
+  /// Replaces the bytes of a file of the store, creating the directory if it is missing.
   package func write(_ bytes: [UInt8], to name: String) throws {
     try fileSystem.createDirectory(path)
     let file = try #require(try fileSystem.open(path(of: name), .create))

@@ -6,9 +6,9 @@
   import Darwin
 #endif
 
-/// The processor time of threads, which other tests on the machine hardly affect.
+/// Measures the processor time of threads, which other tests on the machine hardly affect.
 package enum ThreadTime {
-  /// Returns the processor time in seconds that the current thread uses while `body` runs.
+  /// Returns the processor time, in seconds, that the current thread uses while `body` runs.
   package static func seconds(_ body: () throws -> Void) rethrows -> Double {
     let start = now
     try body()

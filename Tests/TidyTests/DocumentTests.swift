@@ -1,6 +1,7 @@
 import Testing
 
-/// The documents as texts: valid links, and no reference to anything outside the project.
+/// Checks that the links in the documents are valid, and that nothing outside the project is
+/// mentioned.
 @Suite("The documents")
 struct DocumentTests {
   private static func paths() throws -> [String] {
@@ -24,7 +25,7 @@ struct DocumentTests {
     }
   }
 
-  /// Returns the path without its steps up.
+  /// Returns the path with all `.` and `..` components resolved.
   private static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
     for part in path.split(separator: "/") where part != "." {
@@ -33,7 +34,7 @@ struct DocumentTests {
     return parts.joined(separator: "/")
   }
 
-  /// Returns the anchors of the headings: their words in lower case, joined by hyphens.
+  /// Returns the anchors of the headings: the words in lower case, joined by hyphens.
   private static func anchors(of path: String) throws -> Set<String> {
     let headings = try Package.text(of: path).split(separator: "\n").filter { $0.hasPrefix("#") }
     return Set(
@@ -64,7 +65,7 @@ struct DocumentTests {
   }
 
   @Test func `speak of the project alone`() throws {
-    // Split, so that a search for these words does not find this file.
+    // The words are split so that a search for them does not find this file.
     let banned = ["/" + "work", "shared" + "/"]
     for path in try Self.paths() {
       let text = try Package.text(of: path)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The guarantees of the documents: a test cites each numbered one.
+/// Checks that a test cites each numbered guarantee of the documents.
 @Suite("The guarantees")
 struct EvidenceTests {
   private static let documents = [
@@ -8,12 +8,13 @@ struct EvidenceTests {
     "Docs/Reference/ProgrammerErrors.md",
   ]
 
-  /// Returns the guarantees of a document: `**D3.**` at the start of a paragraph or list item.
+  /// Returns the numbers of a document's guarantees, which are written as `**D3.**` at the start of
+  /// a paragraph or list item.
   private static func guarantees(of path: String) throws -> [String] {
     try Package.text(of: path).matches(of: /\*\*([A-Z]+-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }
 
-  /// The guarantees that tests cite.
+  /// Returns the numbers of all guarantees that tests cite.
   private static func cited() throws -> Set<String> {
     var result: Set<String> = []
     for path in try Package.files(under: ["Tests"], ending: ".swift")

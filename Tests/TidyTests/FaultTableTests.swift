@@ -1,18 +1,18 @@
 import Testing
 
-/// The tables of faults that the tests simulate: each row names tests that exist.
+/// Checks that the tests named in the table of simulated faults exist.
 @Suite("The table of faults")
 struct FaultTableTests {
   private static let document = "Tests/Faults.md"
 
-  /// The rows of the table: fault, and tests or a reason why there are none.
+  /// Returns the rows of the table: a fault, and its tests or the reason why there are none.
   private static func rows() throws -> [(fault: String, tests: String)] {
     let rows = try Package.text(of: document)
       .matches(of: /\| ([A-Z][0-9]+a?) \| ([^|]+) \| ([^|]+) \|/)
     return rows.map { (String($0.output.1 + " " + $0.output.2), String($0.output.3)) }
   }
 
-  /// The names of all tests, after the name of each suite in the same file.
+  /// Returns the names of all tests, each preceded by the name of a suite in the same file.
   private static func tests() throws -> Set<String> {
     var result: Set<String> = []
     for path in try Package.files(under: ["Tests"], ending: ".swift") {

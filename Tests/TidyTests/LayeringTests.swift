@@ -1,18 +1,18 @@
 import Testing
 
-/// The layers of a module: a file refers only to types of its own layer and of lower ones.
+/// Checks that the files of a module refer only to types of their own layer and of lower layers.
 @Suite("The layers")
 struct LayeringTests {
   struct Module: Sendable, CustomTestStringConvertible {
     let path: String
-    /// The directories of each layer, from the bottom up.
+    /// The directories of each layer, lowest layer first.
     let layers: [[String]]
-    /// The files outside all layers.
+    /// The files that belong to no layer.
     var exceptions: Set<String> = []
 
     var testDescription: String { path }
 
-    /// Returns the layer of a source; `nil` if its directory belongs to none.
+    /// Returns the index of a source's layer, or `nil` if its directory belongs to no layer.
     func layer(of source: SwiftSource) -> Int? {
       let directory = source.path.dropFirst(path.count).split(separator: "/").first
       return directory.flatMap { directory in
@@ -36,7 +36,8 @@ struct LayeringTests {
       path: "Sources/Heartwood/",
       layers: [
         ["Values"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
-        // Extensions of one class, the context, and the types of its properties.
+        // These directories contain extensions of one class, the context, and the types of its
+        // properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
         ["Fetching"], ["Saving"], ["Batches"], ["LiveResults"], ["Container"],
       ],
@@ -48,7 +49,7 @@ struct LayeringTests {
   {
     for source in try module.sources() {
       #expect(module.layer(of: source) != nil, "\(source.path)")
-      // The directories are one level deep.
+      // Each directory contains files, but no subdirectories.
       #expect(source.path.split(separator: "/").count == 4, "\(source.path)")
     }
   }
@@ -68,7 +69,7 @@ struct LayeringTests {
       for (position, token) in source.tokens.enumerated() {
         guard let other = layers[token.text], other > layer, !own.contains(token.text)
         else { continue }
-        // A member of the same name, such as a nested type, is something else.
+        // A member with the same name, such as a nested type, is a different declaration.
         if position > 0, source.tokens[position - 1].text == "." { continue }
         let owner = module.layers[other].joined(separator: ", ")
         Issue.record("\(source.path):\(token.line) names \(token.text) of \(owner)")

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// The lists of mutants, compared with the sources: an entry whose text has changed would test
-/// nothing.
+/// Compares the lists of mutants with the sources, because an entry whose text no longer occurs
+/// would test nothing.
 @Suite("The list of mutants")
 struct MutantListTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
-  /// One entry of a list.
+  /// An entry of a list.
   private struct Mutant {
     let list: String
-    /// The value of each key, its words separated by single spaces.
+    /// The value of each key, with its words separated by single spaces.
     var values: [String: String] = [:]
 
     var name: String { values["mutant"] ?? "\(list): an entry without a name" }
@@ -42,7 +42,7 @@ struct MutantListTests {
     text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
   }
 
-  /// A source without comment lines, its words separated by single spaces.
+  /// Returns a source without comment lines, with its words separated by single spaces.
   private static func code(of path: String) throws -> String {
     words(
       of: try Package.text(of: path).components(separatedBy: "\n")

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-/// The vocabulary: the terms of the field, not the words they have replaced.
+/// Checks that the code and the documents use established terms instead of the words that these
+/// have replaced.
 @Suite("The vocabulary")
 struct RetiredWordsTests {
-  /// Replaced identifiers, or the starts of several.
+  /// Identifiers that were replaced, or the common prefix of several of them.
   private static let identifiers = [
     "SharedWords", "HolderMark", "SegmentSupply", "WriterGate", "SurvivorMap", "WholeFile",
     "KeptGenerations", "keptGenerations", "TreePlace", "CommitListener", "ModelJoining", "PageUse",
@@ -14,16 +15,16 @@ struct RetiredWordsTests {
     "segmentsDeleted", "pagesVerified",
   ]
 
-  /// Replaced words.
+  /// Words that were replaced.
   ///
-  /// A process, a thread, a reader and a writer are "it".
+  /// Processes, threads, readers and writers are "it".
   private static let words: Set<String> = [
     "he", "him", "his", "himself", "whoever", "nobody", "somebody", "anybody", "survivor",
     "survivors", "witness", "witnesses", "backfilled", "folder", "folders", "upkeep", "uniques",
     "mend", "mends", "mended", "mending",
   ]
 
-  /// Replaced phrases: each of some words, followed by each of others.
+  /// Phrases that were replaced: each word of the first set, followed by each word of the second.
   private static let phrases: [(first: Set<String>, second: Set<String>)] = [
     (["give", "gives", "giving", "given", "gave"], ["up", "back"]),
     (["take", "takes", "taking", "taken", "took"], ["back"]),
@@ -37,12 +38,12 @@ struct RetiredWordsTests {
     (["by"], ["halves"]),
   ]
 
-  /// People: "who" may follow these words.
+  /// The words that mean people and may therefore be followed by "who".
   private static let people: Set<String> = ["user", "users", "attacker", "others"]
 
-  /// This file, which lists the words.
+  /// The path of this file, which contains the words.
   private static let listing = "Tests/TidyTests/RetiredWordsTests.swift"
-  /// The changelog, which lists former names.
+  /// The path of the changelog, which contains former names.
   private static let changelog = "Docs/Changelog.md"
 
   @Test func `has no retired identifier`() throws {
@@ -84,14 +85,14 @@ struct RetiredWordsTests {
     }
   }
 
-  /// Returns the comment, or the sentence that names a test or a suite, on a line.
+  /// Returns the comment on a line, or the sentence that names a test or a suite; otherwise `nil`.
   private static func prose(in line: String) -> String? {
     if let comment = line.wholeMatch(of: /\s*\/\/+(.*)/) { return String(comment.output.1) }
     let name = line.firstMatch(of: /func `([^`]+)`/) ?? line.firstMatch(of: /@Suite\("([^"]+)"/)
     return name.map { String($0.output.1) }
   }
 
-  /// Returns the retired words in a text, but not in names in backticks.
+  /// Returns the retired words in a text, ignoring everything in backticks.
   private static func retired(in text: String) -> [String] {
     let outside = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
     let prose = outside.map { $0 % 2 == 0 ? String($1) : "_" }.joined()

@@ -1,18 +1,18 @@
 import Foundation
 
-/// One Swift file, with its comments and string contents separated from its code.
+/// One Swift file, with the comments and the contents of strings separated from the code.
 struct SwiftSource: Sendable {
   /// The path within the package.
   let path: String
   let lines: [String]
-  /// The same lines with comments and the contents of strings blanked out.
+  /// The lines with comments and the contents of strings replaced by spaces.
   let codeLines: [String]
   let tokens: [Token]
 
-  /// A word or a punctuation mark of the code.
+  /// A word or a punctuation mark in the code.
   struct Token: Equatable, Sendable {
     let text: String
-    /// The number of its line, counted from 1.
+    /// The line number, starting with 1.
     let line: Int
   }
 
@@ -24,34 +24,35 @@ struct SwiftSource: Sendable {
     tokens = Self.tokens(of: code)
   }
 
-  /// The name without its directories.
+  /// The file name without the directories.
   var name: String { String(path.split(separator: "/").last ?? "") }
 
-  /// Returns all Swift files of the package, or those below one directory, by path.
+  /// Returns the Swift files of the package, or those in one directory, sorted by path.
   static func all(under directory: String = "") throws -> [SwiftSource] {
     try parsed.get().filter { $0.path.hasPrefix(directory) }
   }
 
-  /// Parsed once for all tests; without the contract sources, which are not ours to change.
+  /// All Swift files, parsed once for all tests, except the contract sources, which must not be
+  /// changed.
   private static let parsed = Result {
     try Package.files(under: ["Sources", "Tests", "Benchmarks"], ending: ".swift")
       .filter { !$0.hasPrefix("Tests/Contract/") }
       .map { SwiftSource(path: $0, text: try Package.text(of: $0)) }
   }
 
-  // MARK: Blanking
+  // MARK: Replacing comments and strings
 
   /// The state of the lexer.
   private enum Context: Equatable {
     case code
-    /// An interpolation: code within a string, until its parentheses are closed.
+    /// An interpolation, which is code within a string that ends when its parentheses are closed.
     case interpolation(open: Int)
     case string(hashes: Int, isMultiline: Bool)
     case lineComment
     case blockComment(depth: Int)
   }
 
-  /// Replaces comments and the contents of strings by spaces; line ends stay.
+  /// Replaces comments and the contents of strings with spaces, but keeps line breaks.
   private static func blankingText(_ bytes: [UInt8]) -> [UInt8] {
     var result = bytes
     var contexts: [Context] = [.code]
@@ -148,7 +149,7 @@ struct SwiftSource: Sendable {
     return 1
   }
 
-  /// Returns the position after a name in backticks, which may contain any words and marks.
+  /// Returns the position after a name in backticks, which may contain any words and punctuation.
   private static func endOfRawName(_ bytes: [UInt8], _ position: Int) -> Int? {
     guard bytes[position] == UInt8(ascii: "`") else { return nil }
     let rest = bytes[(position + 1)...]

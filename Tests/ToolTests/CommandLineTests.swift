@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The parsing of the arguments of `heartwoodctl`, before it opens anything.
+/// Tests how `heartwoodctl` parses its arguments before it opens anything.
 @Suite("The command line")
 struct CommandLineTests {
   static let commands = [
@@ -28,7 +28,7 @@ struct CommandLineTests {
     #expect(help.output.contains("Exit codes: "))
     for line in help.lines { #expect(line.count <= 80, "\(line)") }
     #expect(try ToolRun("help", command).output == help.output)
-    // Even if the other arguments are invalid.
+    // `--help` must work even if other arguments are invalid.
     #expect(try ToolRun(command, "--nonsense", "--help").output == help.output)
   }
 

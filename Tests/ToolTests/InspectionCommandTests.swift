@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The commands that only read, on a store whose content is known.
+/// Tests the commands that only read, on a store with known contents.
 @Suite("The inspection commands")
 struct InspectionCommandTests {
   @Test func `show the properties and contents of a store`() throws {
@@ -45,7 +45,7 @@ struct InspectionCommandTests {
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "diskFull")
     #expect(error["errno"] as? Int == 28)
-    // A successful one removes it.
+    // Closing the store runs a successful checkpoint, which removes the recorded error.
     try opened.close()
     #expect(!(try store.run("info")).output.contains("\ncheckpoint "))
   }
@@ -78,7 +78,7 @@ struct InspectionCommandTests {
     try other.close()
   }
 
-  /// A store with inline maintenance publishes nothing about itself.
+  /// A store with inline maintenance does not publish which process has it open.
   @Test func `report a process that cannot be identified`() throws {
     let store = try ToolStore()
     var options = StoreOptions()
@@ -101,7 +101,7 @@ struct InspectionCommandTests {
     let held = try other.snapshot()
     let name = "\(getpid()) im\u{FFFD}[31mporter \u{FFFD}ä"
     var run = try store.run("generations")
-    // It is published with a delay.
+    // The name is published with a delay.
     for _ in 0..<600 where !run.output.contains(name) {
       usleep(50_000)
       run = try store.run("generations")
@@ -166,7 +166,7 @@ struct InspectionCommandTests {
       let run = try store.run("keys", "mixed", "--from", text)
       #expect(run.lines == Array(texts[index...]) + [""], "\(text)")
     }
-    // An unquoted word is a string.
+    // A word without quotes is treated as a string.
     #expect(try store.run("keys", "mixed", "--from", "nc", "--limit", "1").lines[0] == texts[6])
     let document = try store.run("keys", "mixed", "--json").json()
     let keyspaces = try #require(document["keyspaces"] as? [[String: Any]])
@@ -192,7 +192,8 @@ struct InspectionCommandTests {
       ])
     let old = try store.run("dump", "rings", "--at", "\(store.before.frame)")
     #expect(old.lines[2] == #"  1872  3 bytes  "wet""#)
-    // Text truncated within a character, and bytes: as wide as the output, and no wider.
+    // Lines with text truncated within a character, or with bytes, must be exactly as wide as the
+    // output.
     for line in try store.run("dump", "large").lines.dropFirst().dropLast() {
       #expect(line.count == 100)
       #expect(line.hasSuffix("…"))
@@ -284,6 +285,6 @@ struct InspectionCommandTests {
 }
 
 extension String {
-  /// As a number under the title "generation".
+  /// The text, padded on the left to the width of the column "generation".
   fileprivate var leftPadded: String { String(repeating: " ", count: max(0, 10 - count)) + self }
 }

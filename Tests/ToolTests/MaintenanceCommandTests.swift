@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The commands that change a store, or create another.
+/// Tests the commands that change a store or create another one.
 @Suite("The maintenance commands")
 struct MaintenanceCommandTests {
   @Test func `keep and release generations`() throws {
@@ -38,7 +38,7 @@ struct MaintenanceCommandTests {
 
   @Test func `checkpoint the log`() throws {
     let store = try ToolStore(keepsBefore: false)
-    // As a killed process leaves it.
+    // Leave the store as a killed process does.
     do {
       let opened = try store.fixture.open()
       try opened.write { try $0.keyspace("rings").put(1873, [1]) }

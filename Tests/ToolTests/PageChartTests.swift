@@ -7,14 +7,14 @@ import Testing
   import FoundationXML
 #endif
 
-/// The page usage as `heartwoodctl stat` draws it.
+/// Tests the chart of the page usage that `heartwoodctl stat` prints.
 @Suite("The page chart of a store")
 struct PageChartTests {
   @Test func `has a mark for each page and counts them`() throws {
     let store = try ToolStore()
     let run = try store.run("stat")
     run.expectFine()
-    // Colours are for terminals.
+    // Colours are used only on terminals.
     #expect(!run.output.contains("\u{1B}"))
     let document = try store.run("stat", "--json").json()
     let kinds = try #require(document["kinds"] as? [[String: Any]])
@@ -39,7 +39,7 @@ struct PageChartTests {
     let run = try store.run("stat", "--named", "before")
     run.expectFine()
     #expect(run.output.hasPrefix("generation \(store.before.frame), "))
-    // The large values were written later.
+    // In the earlier generation, the large values do not exist yet.
     #expect(!run.lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat").lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat", "--at", "\(store.before.frame)").output == run.output)
@@ -64,7 +64,7 @@ struct PageChartTests {
     #expect(marks.count <= 16)
     for line in run.lines { #expect(line.count <= 100) }
     try fixture.run { _ in }
-    // One damaged page is sufficient for its mark.
+    // One damaged page is sufficient to change the mark that represents it.
     var bytes = try fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + 1001 * 4096 + 100] ^= 1
     try fixture.write(bytes, to: "pages")
@@ -99,7 +99,7 @@ struct PageChartTests {
   }
 }
 
-/// The elements and the text of an SVG.
+/// Collects the element names and the text of an SVG document.
 private final class SVGWords: NSObject, XMLParserDelegate {
   var names: [String] = []
   var text = ""

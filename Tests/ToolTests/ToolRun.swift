@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// One run of the built `heartwoodctl`: its arguments and its output.
+/// One run of the built `heartwoodctl`, with its output and its exit code.
 struct ToolRun {
   private let run: ProgramRun
 
@@ -11,7 +11,7 @@ struct ToolRun {
   var complaint: String { run.complaint }
   var exitCode: Int32 { run.exitCode }
 
-  /// Runs the tool with these arguments, its standard output a pipe.
+  /// Runs the tool with the given arguments and a pipe as its standard output.
   init(_ arguments: [String], environment: [String: String] = [:]) throws {
     run = try ProgramRun("heartwoodctl", arguments, environment: environment)
   }
@@ -20,13 +20,13 @@ struct ToolRun {
 
   static func executable() throws -> URL { try ProgramRun.executable("heartwoodctl") }
 
-  /// The output as one JSON document.
+  /// Parses the output as one JSON document.
   func json() throws -> [String: Any] { try run.json() }
 
-  /// Expects that it succeeded and wrote no error.
+  /// Expects that the run succeeded and printed no errors.
   func expectFine(_ location: SourceLocation = #_sourceLocation) { run.expectFine(location) }
 
-  /// Expects one line of error that contains some words, and no output.
+  /// Expects no output, and one line of error text that contains the given words.
   func expectComplaint(
     _ words: String..., exitCode: Int32, location: SourceLocation = #_sourceLocation
   ) {

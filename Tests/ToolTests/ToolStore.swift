@@ -2,14 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A small store on disk whose content is known, closed while the tool reads it.
+/// A small store on disk with known contents, which is closed while the tool reads it.
 struct ToolStore {
   let fixture: StoreFixture
-  /// The generation named "before", in which 1872 is "wet".
+  /// The generation named "before", in which the value for 1872 is "wet".
   let before: Generation
   let newest: Generation
 
-  /// The text of every kind of key, in key order.
+  /// The keys of a keyspace that has every type of key, with the text that the tool shows, in key
+  /// order.
   static let mixedKeys: [(key: Key, text: String)] = [
     (Key(Optional<Int>.none), "nil"),
     (Key(true), "true"),
@@ -22,7 +23,8 @@ struct ToolStore {
     (Key([UInt8]([0, 255])), "0x00ff"),
   ]
 
-  /// Characters of two bytes after one of one byte: a cut at an even offset splits a character.
+  /// A text of one character of one byte and many characters of two bytes, so that truncating it at
+  /// an even offset splits a character.
   static let largeText = "x" + String(repeating: "äöü", count: 2000)
 
   init(keepsBefore: Bool = true) throws {
@@ -55,12 +57,12 @@ struct ToolStore {
     try ToolRun([command, path] + arguments)
   }
 
-  /// Opens the store, expects that it is sound, and reads it.
+  /// Opens the store, runs `body`, and expects that verification finds nothing.
   func expectSound(_ body: (Store) throws -> Void = { _ in }) throws {
     try fixture.run { store throws in try body(store) }
   }
 
-  /// Changes one byte of the fullest leaf in the page file, and returns the number of that page.
+  /// Changes one byte of the fullest leaf in the page file; returns the page number.
   func damageLeaf() throws -> Int {
     let pages = try fixture.run { store throws in
       try store.checkpoint()
@@ -73,7 +75,7 @@ struct ToolStore {
     return page
   }
 
-  /// Changes one byte of the page file.
+  /// Changes a byte of the page file.
   func flip(_ offset: Int) throws {
     var bytes = try fixture.bytes(of: "pages")
     bytes[offset] ^= 0x40

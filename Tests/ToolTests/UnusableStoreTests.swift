@@ -3,13 +3,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The errors of `heartwoodctl` for stores it cannot use, and its effects on them.
+/// Tests the errors of `heartwoodctl` for stores that it cannot use, and that it leaves such stores
+/// unchanged.
 @Suite("A store the tool cannot use")
 struct UnusableStoreTests {
-  /// Every command, with valid arguments.
+  /// Runs every command with valid arguments.
   private func runs(_ path: String) throws -> [ToolRun] {
     try CommandLineTests.commands.map { command in
-      // As a name or as a path.
+      // The second argument of these commands is a name or a path.
       let word = ["copy", "keep", "release"].contains(command) ? [path + "-x"] : []
       return try ToolRun([command, path] + word)
     }
@@ -20,7 +21,7 @@ struct UnusableStoreTests {
     for run in try runs(directory.path(of: "none")) {
       run.expectComplaint("There is nothing at ", "Type the directory of a store.", exitCode: 1)
     }
-    // Opening for writing would have created one.
+    // If a command had opened the store for writing, it would have created one.
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
@@ -94,7 +95,7 @@ struct UnusableStoreTests {
     let chart = try store.run("stat")
     chart.expectFine()
     #expect(chart.output.contains("✕     damaged"))
-    // The damaged leaf is not copied.
+    // The damaged leaf must not be copied.
     let target = store.path + "-copy"
     let copy = try store.run("copy", target)
     #expect(copy.exitCode == 1)

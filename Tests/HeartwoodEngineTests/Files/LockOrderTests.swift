@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The check that a debug build makes of each requested lock.
+/// Tests the check of the lock order that a debug build makes for each requested lock.
 @Suite("The order of locks")
 struct LockOrderTests {
   private static let order = [

@@ -91,7 +91,7 @@ struct PosixFileSystemTests {
     #expect(try system.open(path, .read) == nil)
     #expect(try system.open(path, .write) == nil)
     #expect(try system.open(path + "/b", .read) == nil)
-    // Here the directory is missing, so that nothing could be created.
+    // The parent directory is missing, so the file cannot be created.
     #expect(throws: StorageError.self) { try system.open(path + "/b", .create) }
   }
 
@@ -178,7 +178,7 @@ struct PosixFileSystemTests {
   @Test func `a write beyond the limit on file sizes is an error and no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // The parent of the tests may ignore the signal, and the threads of the tests block it.
+      // The process that started the tests may have ignored the signal, and test threads block it.
       signal(SIGXFSZ, SIG_DFL)
       var unblocked = sigset_t()
       sigemptyset(&unblocked)
@@ -211,7 +211,8 @@ struct PosixFileSystemTests {
       guard unsafeBitCast(found, to: Int.self) == unsafeBitCast(handler, to: Int.self) else {
         exit(9)
       }
-      // Decided once: later changes by the program do not matter.
+      // The first file system decided whether to install a handler; a later one does not decide
+      // again.
       _ = PosixFileSystem()
       guard unsafeBitCast(signal(SIGXFSZ, SIG_DFL), to: Int.self) == 0 else { exit(8) }
     }
@@ -222,14 +223,14 @@ struct PosixFileSystemTests {
   {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // The first three become free, and the next opening would get one of them.
+      // Free the first three descriptors, so that the next opening would receive one of them.
       for descriptor in 0...2 { close(Int32(descriptor)) }
       let system = PosixFileSystem()
       let file = try system.open(scratch.path(of: "a"), .create)
       let flags = (0..<64).map { fcntl($0, F_GETFD) }
       var status = stat()
       let opened = try #require(file).identity()
-      // Other threads of this process may open descriptors too; ours is identified by its file.
+      // Other threads may open descriptors too, so find the descriptor by the identity of its file.
       let own = (0..<64).filter {
         fstat($0, &status) == 0 && UInt64(status.st_ino) == opened.inode
           && UInt64(truncatingIfNeeded: status.st_dev) == opened.device

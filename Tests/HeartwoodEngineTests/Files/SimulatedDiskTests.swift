@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A disk with a durable file `s/a` of eight sectors, each filled with its old number.
+/// Returns a disk with a durable file `s/a` of eight sectors, each filled with its index.
 func diskWithDurableFile() throws -> (disk: SimulatedDisk, file: any File) {
   let disk = SimulatedDisk(seed: 5)
   try disk.createDirectory("s")
@@ -14,11 +14,12 @@ func diskWithDurableFile() throws -> (disk: SimulatedDisk, file: any File) {
   return (disk, file)
 }
 
-/// The bytes of one sector, all of them `value`.
+/// Returns a sector in which every byte is `value`.
 func sector(_ value: UInt8) -> [UInt8] { [UInt8](repeating: value, count: 512) }
 
 extension SimulatedDisk {
-  /// The first byte of each sector of `s/a`, after checking that no sector is a mixture.
+  /// Returns the first byte of each sector of `s/a`, and expects that all bytes of a sector are
+  /// equal.
   func sectorValues(_ path: String = "s/a") throws -> [UInt8] {
     let content = try #require(bytes(of: path))
     return stride(from: 0, to: content.count, by: 512).map { start in
@@ -71,7 +72,7 @@ struct SimulatedDiskTests {
     }
     switch mode {
     case .uniform: #expect(seen.count == 2 * 3 * 3)
-    // The least likely states need more seeds than these.
+    // More seeds would be needed to see the least likely states as well.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
     case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
@@ -166,7 +167,8 @@ struct SimulatedDiskTests {
     #expect(try disk.crashed(.nothing).list("s/t") == ["b"])
   }
 
-  /// A file that is replaced by a temporary one, and one that is removed, both unsynced.
+  /// Returns a disk on which `s/a` was replaced by a renamed file and then removed, with neither
+  /// change synced.
   private func diskWithNameChanges() throws -> SimulatedDisk {
     let (disk, _) = try diskWithDurableFile()
     let file = try #require(try disk.open("s/new", .create))
@@ -198,8 +200,8 @@ struct SimulatedDiskTests {
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
     }
-    // Without its creation there is no rename, and without the rename no removal of the replaced
-    // file.
+    // The rename requires the creation of `new`, and the removal of the new `a` requires the
+    // rename.
     #expect(seen == [["a"], ["a", "late"], ["a", "new"], ["a", "late", "new"], [], ["late"]])
   }
 

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import Synchronization
 import Testing
 
-/// Threads of the operating system.
+/// Tests threads of the operating system.
 @Suite("A thread")
 struct SystemThreadTests {
-  /// Takes some time to be destroyed, and records when it was.
+  /// An object whose destruction takes some time and then sets a flag.
   private final class Slow: Sendable {
     private let gone: Flag
     init(_ gone: Flag) { self.gone = gone }
@@ -19,7 +19,8 @@ struct SystemThreadTests {
     let value = Atomic(false)
   }
 
-  /// A thread may hold the last lock on a file: a thread that joins it relies on its end.
+  /// A thread may hold the last reference to a lock, so `join` must wait until it has been
+  /// released.
   @Test func `holds nothing after it is joined`() throws {
     let gone = Flag()
     let thread: SystemThread?

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The volumes that can hold a store, by the type that the system reports and by probing.
+/// Tests which volumes can hold a store, by the reported type and by probing the locks.
 @Suite("A volume")
 struct VolumeTypeTests {
-  /// As the systems report them, independent of the engine's list.
+  /// The unsupported types as systems report them, independent of the engine's own list.
   private static let unsupported: [(VolumeType, String)] = [
     (.number(0x6969), "NFS"), (.number(0x517B), "SMB"), (.number(0xFF53_4D42), "CIFS"),
     (.number(0xFE53_4D42), "SMB2"), (.number(0x564C), "NCP"), (.number(0x0102_1997), "9p"),
@@ -24,8 +24,8 @@ struct VolumeTypeTests {
     (.name("fusefs", isLocal: true), "fusefs"),
   ]
 
-  /// ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, ramfs, bcachefs, eCryptfs, FAT, exFAT, an
-  /// unknown one, and those of Darwin.
+  /// The supported types: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, ramfs, bcachefs, eCryptfs,
+  /// FAT, exFAT, an unknown type, and the types of Darwin.
   private static let supported: [VolumeType] =
     [
       0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1,
@@ -72,7 +72,7 @@ struct VolumeTypeTests {
     }
   }
 
-  // MARK: Opening there
+  // MARK: Opening a store
 
   private func fixture(_ disk: SimulatedDisk) -> StoreFixture { .on(disk) }
 
@@ -123,14 +123,15 @@ struct VolumeTypeTests {
     }
   }
 
-  /// The probe of one opener neither disturbs that of another nor counts as its presence.
+  /// Concurrent probes must not disturb each other, and a probe must not be mistaken for an open
+  /// store.
   @Test(.evidence("E2")) func `is probed by several threads at once`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ in }
     let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
     #expect(try other.lock(.shared, LockByte.probe..<LockByte.probe + 1))
     try fixture.run { _ throws in
-      // The probe leaves no lock.
+      // The probe has released its lock.
       #expect(try other.lock(.exclusive, LockByte.probe..<LockByte.probe + 1))
     }
     let error = #expect(throws: StorageError.self) { try fixture.open() }

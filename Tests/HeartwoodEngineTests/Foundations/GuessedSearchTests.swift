@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Packed numbers, like the heads of a node.
+/// Tests searches in packed numbers, such as the heads of a node.
 @Suite("An interpolation search")
 struct GuessedSearchTests {
-  /// The distribution of the numbers.
+  /// The distribution of the numbers to be searched.
   enum Spread: CaseIterable {
     case consecutive, shifted, random, clustered, equal, extreme, doubling
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The hash of bytes")
 struct XXH64Tests {
-  /// A hash that the reference implementation computed for random bytes seeded with their count.
+  /// A hash computed by the reference implementation, for random bytes whose seed is their count.
   struct Vector: CustomTestStringConvertible, Sendable {
     let byteCount: Int
     let seed: UInt64

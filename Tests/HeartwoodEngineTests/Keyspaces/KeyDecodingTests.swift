@@ -99,11 +99,11 @@ struct KeyDecodingTests {
   @Test(
     arguments: [
       [0x00], [0x09], [0xFF], [0x20], [0x20, 0, 0, 0, 0, 0, 0, 0], [0x38, 1, 2, 3],
-      // A terminator without a following component.
+      // The terminator is not followed by another component.
       [0x40, 0x61, 0x00], [0x48, 0x00], [0x40, 0x61, 0x00, 0x00],
-      // Not UTF-8.
+      // The string is not valid UTF-8.
       [0x40, 0xC3], [0x40, 0xED, 0xA0, 0x80], [0x40, 0xC0, 0x80],
-      // A second encoding of a small integer, of zero and of NaN.
+      // Noncanonical encodings of a small integer, of zero and of NaN.
       [0x21, 0, 0, 0, 0, 0, 0, 0, 1], [0x28, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
       [0x28, 0xFF, 0xF8, 0, 0, 0, 0, 0, 1], [0x30, 0, 0, 0, 0, 0, 0, 0, 0],
     ] as [[UInt8]])
@@ -154,7 +154,7 @@ struct KeyDecodingTests {
     #expect(try Key(encoded: key.bytes) == key)
   }
 
-  /// Returns the message of decoding a key as wrong types.
+  /// Returns the error message from decoding a key as the wrong types.
   private func message<each Part: KeyConvertible>(
     _ key: Key, as types: repeat (each Part).Type
   ) -> String? {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Loading an empty keyspace in order, compared with single puts.
+/// Compares loading sorted entries into an empty keyspace with single puts.
 @Suite("A bulk load")
 struct KeyspaceLoadTests {
   private static let (one, two): ([UInt8], [UInt8]) = ([1], [2])
@@ -14,7 +14,7 @@ struct KeyspaceLoadTests {
       let key = KeyspaceModel.key(
         KeyspaceModel.names[random.below(KeyspaceModel.names.count)], &random
       ).encoded
-      // Some hundreds of keys of each kind; one more component yields enough of them.
+      // There are only a few hundred different keys of each kind, so append a component.
       let longer = Key(unverified: key.bytes + Key(random.below(1000)).bytes)
       rows[longer] = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
     }
@@ -46,7 +46,7 @@ struct KeyspaceLoadTests {
       #expect(loaded.count == count)
       #expect(loaded.elementsEqual(put) { $0.key == $1.key && $0.value == $1.value })
       #expect(try store.snapshot().keyspace("loaded")?.count() == count)
-      // And accepts changes like any other.
+      // The loaded keyspace accepts changes like any other.
       try store.write { transaction in
         let keyspace = try transaction.keyspace("loaded")
         for (key, _) in rows where key.bytes.count % 2 == 0 { try keyspace.delete(key) }
@@ -55,7 +55,7 @@ struct KeyspaceLoadTests {
     }
   }
 
-  /// The possible faults of the entries.
+  /// The ways in which the entries can be invalid.
   enum Wrong: String, CaseIterable, Sendable {
     case keyTwice, descending, keyTooLong
   }
@@ -75,7 +75,7 @@ struct KeyspaceLoadTests {
         try store.write { try $0.keyspace("k").load(sorted: rows) }
       }
       #expect(error?.kind == (wrong == .keyTooLong ? .tooLarge : .invalidArgument))
-      // Even if the error is caught within the body, the transaction can only be rolled back.
+      // Even if the body catches the error, the transaction can only be rolled back.
       #expect(throws: StorageError.self) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("k")
@@ -162,7 +162,7 @@ struct KeyspaceLoadTests {
       let error = #expect(throws: StorageError.self) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("k")
-          // Even if it is caught, it makes the transaction impossible to commit.
+          // Even if the body catches the error, the transaction cannot be committed.
           do {
             try keyspace.load { loader in
               for number in 0..<500 { try loader.append(number, Self.one.span.bytes) }
@@ -173,7 +173,7 @@ struct KeyspaceLoadTests {
       }
       #expect(error?.kind == .invalidArgument)
       #expect(store.statistics.newestGeneration == newest)
-      // Within a savepoint it is undone, and the rest can be committed.
+      // If a savepoint rolls back the failed load, the rest of the transaction can be committed.
       try store.write { transaction in
         try? transaction.savepoint { transaction in
           try transaction.keyspace("k").load { loader in

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The contents of several keyspaces: plain dictionaries, sorted when rows are requested.
+/// The expected contents of several keyspaces, as plain dictionaries that are sorted on demand.
 struct KeyspaceModel {
   typealias Row = (key: Key, value: [UInt8])
 
@@ -10,7 +10,7 @@ struct KeyspaceModel {
 
   static let names = ["a", "integers", "strings", "blobs", "tuples"]
 
-  /// A key, mostly of the kind that this keyspace contains.
+  /// Returns a random key, usually of the kind that is used in this keyspace.
   static func key(_ name: String, _ random: inout SeededGenerator) -> AnyKey {
     let number = random.below(400)
     switch random.isTrue(in256: 20) ? names[random.below(names.count)] : name {
@@ -68,7 +68,7 @@ struct KeyspaceModel {
   }
 }
 
-/// A key in each form that a program can use.
+/// A key of one of the types that a program can use.
 enum AnyKey: Hashable {
   case integer(Int)
   case string(String)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Keyspaces through the public interface, compared with plain dictionaries.
+/// Compares keyspaces, used through the public interface, with plain dictionaries.
 @Suite("A keyspace")
 struct KeyspaceTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -57,7 +57,7 @@ struct KeyspaceTests {
     }
   }
 
-  /// One transaction of random changes; sometimes it throws, and the model stays unchanged.
+  /// Runs one transaction of random changes; if it throws, the model remains unchanged.
   private func write(
     _ store: Store, _ model: inout KeyspaceModel, _ random: inout SeededGenerator,
     _ pageByteCount: Int, _ context: String
@@ -173,7 +173,7 @@ struct KeyspaceTests {
     }
   }
 
-  // MARK: Making and removing
+  // MARK: Creating and removing
 
   @Test func `can be removed and created again`() throws {
     let fixture = StoreFixture.inMemory()
@@ -241,7 +241,7 @@ struct KeyspaceTests {
       #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
       let isUnchanged = try fixture.allBytes() == files
       #expect(isUnchanged)
-      // A body without changes creates no generation either.
+      // A body that only reads does not create a generation either.
       #expect(try store.write { _ = try $0.keyspace("k").get(1) } == generation)
     }
   }

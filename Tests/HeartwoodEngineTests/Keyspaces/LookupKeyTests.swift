@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A key of a custom type")
 struct LookupKeyTests {
-  /// Two components, encoded as a program would.
+  /// A type with two components, encoded as a program would encode it.
   private struct Version: KeyConvertible {
     var major: Int
     var minor: Int
@@ -19,7 +19,7 @@ struct LookupKeyTests {
     }
   }
 
-  /// Runs code before it is encoded, and is encoded as often as requested.
+  /// A key that runs `before` and then calls `body` as many times as requested.
   private struct Eager: LookupKey {
     var count = 1
     var before: () -> Void = {}

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Reads of many keys in one call, compared with single reads.
+/// Compares reads of many keys in one call with single reads.
 @Suite("A read of many keys")
 struct ManyReadsTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -29,7 +29,7 @@ struct ManyReadsTests {
 
   private struct Mistake: Error {}
 
-  /// The calls of one `getMany`, in order.
+  /// The calls of the closure of `getMany`, in order.
   private typealias Passed = [(index: Int, value: [UInt8]?)]
 
   private func expect(
@@ -96,7 +96,7 @@ struct ManyReadsTests {
     expect(passed, try names.map { try strings.get($0) }, "in the transaction")
   }
 
-  /// Integer keys, some of which exist; in runs, in order, and repeated.
+  /// Returns integer keys, some of which exist, in runs, in order and repeated.
   private static func numbers(_ count: Int, _ random: inout SeededGenerator) -> [Int] {
     var numbers: [Int] = []
     while numbers.count < count {
@@ -107,7 +107,9 @@ struct ManyReadsTests {
     return numbers
   }
 
-  /// A string key of 1 to 959 bytes, mostly short, with heads that many keys share.
+  /// Returns a string key of 1 to 959 bytes.
+  ///
+  /// Most keys are short, and many share the same head.
   private static func name(_ number: Int) -> String {
     switch number % 16 {
     case 0: String(repeating: "long ", count: 188) + "\(number)"
@@ -174,13 +176,14 @@ struct ManyReadsTests {
       var model: [Int: Int] = [:]
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
-        // Rows are counted up, grow, and are removed at the third visit: leaves split and merge.
+        // The first two visits of a row make it larger and the third deletes it, so leaves split
+        // and merge.
         try keyspace.getMany(numbers) { index, value in
           let number = numbers[index]
           let met = model[number] ?? 0
           let found = (value?.array).map { Int($0[0]) }
           #expect(found == (met < 3 ? met : nil), "\(index)")
-          // Nothing changes for a while.
+          // Make no changes for a while.
           if index / 500 == 2 { return }
           model[number] = met + 1
           if met == 2 {
@@ -205,7 +208,8 @@ struct ManyReadsTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       let before = store.statistics.cacheLookupCount
       try keyspace.getMany(Array(0..<30)) { _, _ in }
-      // 100,000 rows are leaves of 34 rows under 11 branches under a root.
+      // These keys are in one leaf of 34 rows: the lookups are the root, one of 11 branches, and
+      // the leaf.
       #expect(store.statistics.cacheLookupCount - before == 3)
       try keyspace.getMany(Array(0..<64)) { _, _ in }
       #expect(store.statistics.cacheLookupCount - before == 3 + 4)
@@ -217,7 +221,7 @@ struct ManyReadsTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // Other threads are not measured.
+        // Only this thread is measured, so maintenance must not run in another one.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
@@ -235,7 +239,7 @@ struct ManyReadsTests {
           }
         }
         let keys = (0..<20_000).map { Int64(($0 * 7919) % 20_000) }
-        // The first round touches pages for the first time, which verifies and counts them.
+        // The first round reads each page for the first time, which verifies and counts it.
         _ = try counts(of: keys)
         let few = try counts(of: Array(keys.prefix(64)))
         let many = try counts(of: keys)

@@ -2,12 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Values that are written and read in chunks.
+/// Tests values that are written and read in chunks.
 @Suite("A streamed value")
 struct StreamedValueTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
 
-  /// Lengths on both sides of every edge of the layout with 4,096-byte pages, except the largest.
+  /// Lengths just below and above each limit of the layout with 4,096-byte pages, except the
+  /// largest limit.
   private static let lengths = [0, 1, 999, 1000, 1001, 1002, 4063, 4064, 4065, 8128, 8129, 300_000]
 
   private struct Mistake: Error {}
@@ -19,7 +20,7 @@ struct StreamedValueTests {
     return options
   }
 
-  /// Puts a value in chunks of random lengths.
+  /// Appends a value in chunks of random lengths.
   private func stream(
     _ value: [UInt8], _ random: inout SeededGenerator, to writer: inout ValueWriter
   ) throws {
@@ -150,7 +151,7 @@ struct StreamedValueTests {
         #expect(try keyspace.get(1) == old)
         #expect(try keyspace.get(2) == nil)
         try keyspace.put(3, [1])
-        // A rejected chunk is not part of the value.
+        // A rejected chunk must not become part of the value.
         try keyspace.put(4, byteCount: length) { writer in
           #expect(throws: StorageError.self) { try writer.append(value + [0]) }
           try writer.append(value)
@@ -161,7 +162,7 @@ struct StreamedValueTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       #expect(try keyspace.get(1) == old)
       #expect(try keyspace.count() == 2)
-      // The pages of the aborted value were freed.
+      // The pages of the aborted value have been freed.
       #expect(store.statistics.pageCount <= pageCount + 1 + (length + 4063) / 4064 + 1)
     }
   }
@@ -202,7 +203,7 @@ struct StreamedValueTests {
         try keyspace.put(2, fresh)
         try keyspace.put(3, byteCount: 2 * (150_000 + 90_000)) { writer in
           for _ in 0..<2 {
-            // One value from before the transaction and one of its own.
+            // Key 1 was written before this transaction, key 2 within it.
             for key in [1, 2] {
               try keyspace.forEachChunk(key) { chunk in
                 try writer.append(chunk)
@@ -236,7 +237,8 @@ struct StreamedValueTests {
         let keyspace = try transaction.keyspace("k")
         for (key, value) in values.enumerated() {
           try keyspace.put(key, byteCount: value.count) { writer in
-            // Anything may be spilled to the log before the first byte is written.
+            // A change inside the closure may cause pages to be spilled before the first byte is
+            // written.
             try keyspace.put("beside", [1])
             if key == 1 { try stream(value, &random, to: &writer) }
             if key == 0 { try writer.append(value) }
@@ -257,8 +259,8 @@ struct StreamedValueTests {
 
   @Test func `is read by range from the pages of that range alone`() throws {
     let fixture = try StoreFixture.onDisk(options(.buffered))
-    // With 4,096-byte pages, one index page lists 1,016 pages of 4,064 bytes: this value has two of
-    // them.
+    // With 4,096-byte pages, one index page lists 1,016 pages of 4,064 bytes, so this value needs
+    // two index pages.
     let length = 1_500 * 4_064
     try fixture.run { store in
       try store.write { transaction in
@@ -275,9 +277,9 @@ struct StreamedValueTests {
       try body()
       return store.statistics.cacheReadCount - before
     }
-    // The root of the tree is its leaf.
+    // The only leaf is also the root of the tree.
     #expect(try pages { _ = try keyspace.valueByteCount(1) } == 1)
-    // The index of indexes, an index, one page.
+    // A read visits the top index, one index page and one page of the value.
     #expect(try pages { try keyspace.read(1, range: 100..<200) { _ in } } == 3)
     #expect(try pages { try keyspace.read(1, range: 4_060..<4_070) { _ in } } == 1)
     #expect(try pages { try keyspace.read(1, range: 4_064 * 10..<4_064 * 14) { _ in } } == 4)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of an atomically replaced file, and the effects of changes to them.
+/// The bytes of an atomically replaced file, which tests change and then decode.
 struct AtomicFileBytes: Sendable {
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
 
@@ -28,7 +28,7 @@ struct AtomicFileBytes: Sendable {
     self.init(NamedGenerations.file, block.bytes.bytes.copied(), of: Self.identity)
   }
 
-  /// The bytes after a change, with a matching hash.
+  /// Returns the bytes after a change, with a recomputed hash.
   func forged(_ change: (MutableBytes) -> Void) -> [UInt8] {
     let block = ByteBlock(count: bytes.count)
     defer { block.keep() }
@@ -39,21 +39,21 @@ struct AtomicFileBytes: Sendable {
     return block.bytes.bytes.copied()
   }
 
-  /// The map in these bytes.
+  /// Decodes the bytes as a map.
   static func map(_ bytes: [UInt8]) throws(StorageError) -> RetainedFrameMap {
     try bytes.withBytes { bytes throws(StorageError) in
       try RetainedFrameMap.decode(bytes, of: identity)
     }
   }
 
-  /// The list in these bytes.
+  /// Decodes the bytes as a list of named generations.
   static func list(_ bytes: [UInt8]) throws(StorageError) -> NamedGenerations {
     try bytes.withBytes { bytes throws(StorageError) in
       try NamedGenerations.decode(bytes, of: identity)
     }
   }
 
-  /// Expects that reading these bytes as such a file throws.
+  /// Expects an error of the given kind when the bytes are decoded.
   func expectError(
     _ kind: StorageError.Kind, _ bytes: [UInt8], _ context: String,
     _ location: SourceLocation = #_sourceLocation

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes around the rows of the map and of the list of named generations.
+/// Tests the format that the map and the list of named generations share.
 @Suite("An atomically replaced file")
 struct AtomicFileTests {
   static let samples: [AtomicFileBytes] = {
@@ -21,8 +21,8 @@ struct AtomicFileTests {
     return [AtomicFileBytes(map), AtomicFileBytes(list)]
   }()
 
-  /// A maintenance run that missed a named generation would destroy it; without the map it is
-  /// unknown which frames may be missing.
+  /// Such a file must be rejected: maintenance would reclaim the named generations missing from a
+  /// list, and without the map it is unknown which frames may be missing.
   @Test(.evidence("K1"), .evidence("B2"), arguments: samples)
   func `with any changed or missing byte is corrupt`(sample: AtomicFileBytes) {
     for offset in sample.bytes.indices {

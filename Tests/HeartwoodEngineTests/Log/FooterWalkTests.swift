@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Logs walked with footers and without: both must lead to the same.
+/// Compares walks over a log with and without footers, which must have the same result.
 @Suite("A walk over footers")
 struct FooterWalkTests {
   /// The result of a walk.
@@ -31,7 +31,8 @@ struct FooterWalkTests {
     return (outcome, footerCount)
   }
 
-  /// A log of commits of all sizes, of lineages that begin after torn ends, and of void ranges.
+  /// Returns a log with commits of various sizes, lineages that begin after torn commits, and void
+  /// ranges.
   private func randomLog(_ seed: UInt64) throws -> LogFixture {
     var generator = SeededGenerator(seed: seed)
     let log = try LogFixture(framesPerSegment: [8, 8, 16, 64][Int(seed % 4)])
@@ -42,7 +43,7 @@ struct FooterWalkTests {
       try log.commit((0..<count).map { _ in PageNumber(generator.next() % 30) })
       switch generator.next() % 12 {
       case 0:
-        // A torn commit, and after it a lineage that does not contain it.
+        // Tear the commit, and begin a new lineage that does not contain it.
         try log.flip(40, of: log.geometry.next(after: last.frame))
         let next = try #require(try log.files.existing().last) + 1 + generator.next() % 2
         log.point = last
@@ -57,7 +58,7 @@ struct FooterWalkTests {
     return log
   }
 
-  /// Writes the header of the newest commit again, with a void range over some of its images.
+  /// Rewrites the header of the newest commit with a void range that covers some of its images.
   private func void(_ log: LogFixture, after last: CommitPoint, _ chance: UInt64) throws {
     let base = log.geometry.next(after: last.frame)
     let header = try #require(try log.scanner().header(at: base)).header
@@ -93,7 +94,7 @@ struct FooterWalkTests {
     for page in 0..<PageNumber(30) {
       #expect(recovery.index.frame(of: page) == plain.index.frame(of: page), "page \(page)")
     }
-    // From every commit, and up to every commit.
+    // Walk from every third commit to the end, and from the start to every third commit.
     for index in commits.indices where index % 3 == 0 {
       let point = commits[index].point
       #expect(
@@ -108,7 +109,8 @@ struct FooterWalkTests {
 
   @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
-    // Six frames: two commits of two, and one that extends into the next segment.
+    // A segment has six frames: two commits of two frames each, and one that extends into the next
+    // segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
     let count = try log.seal()
     #expect(count >= 4)
@@ -118,7 +120,7 @@ struct FooterWalkTests {
     #expect(try log.recovery().report.verifiedCommitCount < 20)
   }
 
-  /// Changes the contents of every footer, with matching hashes.
+  /// Changes the contents of every footer and recomputes its hash.
   private func forge(
     _ log: LogFixture, _ change: (inout SegmentFooter) -> Void
   ) throws {
@@ -145,7 +147,7 @@ struct FooterWalkTests {
     }
   }
 
-  /// The walk enters the segment with a commit that ends after the frame that the footer names.
+  /// The walk enters the segment in a commit that ends after the frame given in the footer.
   @Test(.evidence("B3")) func `never returns to commits that a footer lists`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }
@@ -173,7 +175,7 @@ struct FooterWalkTests {
     for page: PageNumber in 0..<20 { try log.commit([page]) }
     let plain = try walk(log, from: .empty, footers: false).outcome
     try log.seal()
-    // The second commit of the first segment.
+    // Damage the header of the second commit in the first segment.
     try log.flip(40, of: 3)
     #expect(try walk(log, from: .empty, footers: true).outcome == plain)
     #expect(try log.commits().count == 1)
@@ -184,7 +186,8 @@ struct FooterWalkTests {
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
     let footers = try log.footers()
-    // The page file's state is in the first segment, whose footer is unusable then.
+    // The state of the page file is in the first segment, so the footer of this segment cannot be
+    // used.
     try log.flip(40, of: log.geometry.next(after: points[1].frame))
     #expect(try log.recovery(behind: points[0]).point == points[1])
     try log.write(try #require(footers[2]), to: 2)

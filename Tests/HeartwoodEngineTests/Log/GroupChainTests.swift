@@ -2,8 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Two groups built by hand that form one transaction, or nearly do: with valid hashes, so that a
-/// single field comparison separates them from a forged commit.
+/// Tests two handmade groups that form one transaction, or would if one field did not differ.
+///
+/// All hashes are valid, so only the comparison of this field prevents the commit from being
+/// accepted.
 @Suite("A transaction of two groups")
 struct GroupChainTests {
   typealias Body = @Sendable (_ first: inout HandMadeGroup, _ second: inout HandMadeGroup) -> Void
@@ -48,7 +50,7 @@ struct GroupChainTests {
     first.isCommit = false
     var second = HandMadeGroup(frame: 2, base: 1)
     second.ordinal = 1
-    // The digest keeps the effect of the change.
+    // Add the digest of the first group only now, so that changes to `previous` are preserved.
     change?.body(&first, &second)
     let bytes = first.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed)
     second.previous &+= HandMadeGroup.digest(of: bytes)

@@ -1,7 +1,8 @@
 import HeartwoodEngine
 
-/// A group header written field by field from the tables of the format, not by the engine: so a
-/// test can write what no writer writes, and check what the writer does.
+/// A group header written field by field from the tables of the format, without the engine.
+///
+/// Tests can thus write headers that the engine never writes, and check the headers that it writes.
 struct HandMadeGroup {
   var frame: FrameNumber
   var ordinal: UInt32 = 0
@@ -16,7 +17,7 @@ struct HandMadeGroup {
   var images: [(page: PageNumber, hash: UInt64)] = []
   var voids: [(first: FrameNumber, last: FrameNumber)] = []
 
-  /// The complete frame.
+  /// Returns the complete frame.
   func bytes(pageByteCount: Int, seed: UInt64) -> [UInt8] {
     let block = ByteBlock(count: pageByteCount)
     defer { block.keep() }
@@ -54,6 +55,6 @@ struct HandMadeGroup {
     return target.bytes.copied()
   }
 
-  /// Returns the digest of such a frame: its first eight bytes.
+  /// Returns the digest of a frame, which is its first eight bytes.
   static func digest(of bytes: [UInt8]) -> UInt64 { bytes.withBytes { $0.load64(0) } }
 }

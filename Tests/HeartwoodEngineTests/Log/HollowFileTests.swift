@@ -10,14 +10,14 @@ import Testing
   import Darwin
 #endif
 
-/// Files `map` and `kept` that are long but take no disk space.
+/// Tests files `map` and `kept` that are long but sparse, so that they take no disk space.
 @Suite("A sparse file")
 struct HollowFileTests {
-  /// The contents of its first bytes.
+  /// The contents at the start of the file.
   enum Front: CaseIterable, Codable, Sendable { case nothing, magic, newerVersion, fittingCounts }
 
-  /// A length that exceeds the memory of a small machine; a map with one retained generation can
-  /// claim it.
+  /// A length that exceeds the memory of a small machine, and that is valid for a map with one
+  /// retained generation.
   private static let byteCount: UInt64 = 15 << 30 | 8
 
   private static func front(_ file: AtomicFile, _ front: Front) -> [UInt8] {
@@ -37,7 +37,7 @@ struct HollowFileTests {
   @Test(
     .timeLimit(.minutes(1)), .evidence("B2"), arguments: ["map", "kept"], Front.allCases)
   func `is rejected before memory is allocated for it`(name: String, front: Front) async throws {
-    // In a process of its own, because other tests use memory too.
+    // Use a separate process, because other tests in this one use memory too.
     await #expect(processExitsWith: .success) { [name = name as String, front = front as Front] in
       let file = name == "map" ? RetainedFrameMap.file : NamedGenerations.file
       let fixture = try StoreFixture.onDisk()
@@ -59,7 +59,7 @@ struct HollowFileTests {
     private static let ownUsage: Int32 = RUSAGE_SELF
   #endif
 
-  /// The peak memory of this process.
+  /// The peak memory use of this process in bytes.
   private static var peakByteCount: Int {
     var usage = rusage()
     getrusage(Self.ownUsage, &usage)

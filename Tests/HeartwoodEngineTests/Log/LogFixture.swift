@@ -2,7 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A log in memory with segments of six frames or more, written by the real writer or by hand.
+/// A log in memory with small segments, written by the engine or by hand.
+///
+/// With the default options, a segment has six frames.
 final class LogFixture {
   static let pageByteCount = 4096
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
@@ -10,10 +12,10 @@ final class LogFixture {
   let fileSystem = MemoryFileSystem()
   let geometry: Geometry
   let files: LogFiles
-  /// The position of the next commit; may be set back to overwrite frames.
+  /// The commit that the next commit follows; tests may set it back in order to overwrite frames.
   var point = CommitPoint.empty
   var lineage: UInt64 = 7
-  /// The durable watermark in the headers of the next commit.
+  /// The durable watermark that the headers of the next commits carry.
   var durableUpTo: FrameNumber = 0
 
   init(framesPerSegment: Int = 8) throws {
@@ -29,7 +31,7 @@ final class LogFixture {
 
   var seed: UInt64 { Self.identity.seed }
 
-  /// Creates segments; their names are durable.
+  /// Returns an allocator for new segments, whose names become durable.
   func allocator() throws -> SegmentAllocator {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
     return SegmentAllocator(
@@ -39,7 +41,7 @@ final class LogFixture {
 
   // MARK: Writing
 
-  /// Appends a commit of pages with these numbers, at `base` or after the previous one.
+  /// Appends a commit of pages with the given numbers, at `base` or after the previous commit.
   @discardableResult
   func commit(_ pages: [PageNumber], base: FrameNumber? = nil) throws -> CommitPoint {
     var writer = try writer(base: base)
@@ -52,7 +54,7 @@ final class LogFixture {
     return point
   }
 
-  /// Returns a writer of a transaction at `base` or after the previous one.
+  /// Returns a writer for a transaction at `base` or after the previous commit.
   func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
     let allocator = try allocator()
@@ -66,7 +68,7 @@ final class LogFixture {
       durableUpTo: durableUpTo, allocator: allocator)
   }
 
-  /// Calls `body` with images of pages with these numbers.
+  /// Calls `body` with images of pages that have the given numbers.
   static func withImages<R>(
     _ pages: [PageNumber], _ body: ([LogWriter.Image]) throws -> R
   ) rethrows -> R {
@@ -81,13 +83,13 @@ final class LogFixture {
     }
   }
 
-  /// The bytes of a frame; `nil` if its segment is missing.
+  /// Returns the bytes of a frame, or `nil` if its segment is missing.
   func bytes(at frame: FrameNumber) throws -> [UInt8]? {
     try fileSystem.open(files.path(geometry.segment(of: frame)), .read)?
       .bytes(at: geometry.offset(of: frame), Self.pageByteCount)
   }
 
-  /// Overwrites a frame; its segment must exist.
+  /// Overwrites a frame, whose segment must exist.
   func write(_ bytes: [UInt8], at frame: FrameNumber) throws {
     let file = try #require(
       try fileSystem.open(files.path(geometry.segment(of: frame)), .write))
@@ -101,7 +103,7 @@ final class LogFixture {
     try write(bytes, at: frame)
   }
 
-  /// Returns all frames after `frame`, to be written back later.
+  /// Returns the bytes of all frames after `frame`, so that they can be written back later.
   func frames(after frame: FrameNumber) throws -> [FrameNumber: [UInt8]] {
     var result: [FrameNumber: [UInt8]] = [:]
     var next = geometry.next(after: frame)
@@ -112,7 +114,7 @@ final class LogFixture {
     return result
   }
 
-  /// Writes a footer after the frames of a segment.
+  /// Writes the footer of a segment.
   func write(_ footer: SegmentFooter, to segment: UInt64) throws {
     let block = ByteBlock(count: geometry.footerFrames * Self.pageByteCount)
     defer { block.keep() }
@@ -121,7 +123,7 @@ final class LogFixture {
     try file.write([block.bytes.bytes], at: geometry.footerOffset)
   }
 
-  /// Returns the footers that the headers imply, by segment; of full segments only.
+  /// Returns the footers that correspond to the headers of all full segments, by segment.
   func footers() throws -> [UInt64: SegmentFooter] {
     var builders: [UInt64: SegmentFooterBuilder] = [:]
     let commits = try commits()
@@ -134,7 +136,7 @@ final class LogFixture {
     return builders.filter { geometry.lastFrame(of: $0.key) <= last }.mapValues(\.footer)
   }
 
-  /// Writes all footers; returns their number.
+  /// Writes the footers of all full segments and returns their number.
   @discardableResult
   func seal() throws -> Int {
     let footers = try footers()
@@ -158,7 +160,7 @@ final class LogFixture {
     return commits
   }
 
-  /// Returns the result of recovery with this log and a page file that is empty or holds a state.
+  /// Runs recovery on this log with a page file that is empty or contains the given state.
   func recovery(
     durableWatermark: FrameNumber = 0, behind checkpointed: CommitPoint = .empty
   ) throws -> Recovery {

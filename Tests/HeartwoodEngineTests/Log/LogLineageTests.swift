@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Logs that no plain sequence of commits produces: void ranges, lineages, gaps, and stray names.
+/// Tests logs that are not a plain sequence of commits: with void ranges, lineages, gaps, and files
+/// with unexpected names.
 @Suite("A log of unusual shape")
 struct LogLineageTests {
-  /// Writes two groups by hand; the second has a void range.
+  /// Writes two groups by hand, the second of which has the given void ranges.
   private func writeVoids(
     _ log: LogFixture, _ voids: [(first: FrameNumber, last: FrameNumber)]
   ) throws {
@@ -75,11 +76,11 @@ struct LogLineageTests {
     #expect(recovery.lineages.last == EndedLineage(lineage: 7, end: first.frame))
   }
 
-  /// A recovery found a torn commit, discarded it and began a lineage after it.
+  /// Recovery discards a torn commit and begins a new lineage after it.
   ///
-  /// Commits of that lineage then carried durable watermarks above the torn commit's frames. The
-  /// next opening therefore considered it synced, did not verify its images, and continued in
-  /// place.
+  /// In an earlier version, commits of the new lineage then carried durable watermarks above the
+  /// frames of the torn commit. The next recovery considered the torn commit synced, did not verify
+  /// its images, and continued the log after it.
   @Test(.evidence("D9"), .evidence("D1"), arguments: [1, 2, 5] as [UInt64])
   func `prefers a later lineage to a torn commit in place`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -153,14 +154,13 @@ struct LogLineageTests {
     try log.flip(700, of: second.frame)
     #expect(try log.recovery().point == first)
     #expect(try log.recovery().report.discardedFrameCount > 0)
-    // With the watermark of a header slot, the same log is corrupt.
+    // If a header slot contains a higher watermark, the same log is corrupt.
     #expect(throws: StorageError.self) {
       try log.recovery(durableWatermark: log.geometry.next(after: 4))
     }
   }
 
-  /// A commit is complete only if the segments of all its frames exist; below the watermark, a
-  /// missing one is corruption.
+  /// A missing segment makes a commit incomplete; below the durable watermark, it is corruption.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
   func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -174,7 +174,7 @@ struct LogLineageTests {
     #expect(error?.kind == .corrupt)
   }
 
-  /// Only a new lineage may skip frames.
+  /// Only a commit that starts a new lineage may skip frames.
   @Test(.evidence("D2")) func `ends before a later segment that continues its lineage`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -183,7 +183,8 @@ struct LogLineageTests {
     #expect(try log.recovery().point == first)
   }
 
-  /// Images read before an incomplete commit is found are read again, up to the previous commit.
+  /// Recovery reads the log again, up to the last complete commit, when it finds an incomplete
+  /// commit.
   @Test(.evidence("D7")) func `ends each lineage once, however often the log is read`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -197,7 +198,7 @@ struct LogLineageTests {
     #expect(recovery.lineages.filter { $0.lineage == 7 }.map(\.end) == [first.frame])
   }
 
-  /// Damage there is found when the page is read, and has no other effect.
+  /// Damage below the durable watermark is detected only when the page is read.
   @Test(.evidence("D10")) func `continues after a damaged image that was synced`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -208,7 +209,7 @@ struct LogLineageTests {
     #expect(try log.recovery().report.verifiedCommitCount == 1)
   }
 
-  /// Readers allocate memory for as many pages as a commit counts.
+  /// Readers allocate memory for the number of pages that a commit specifies.
   @Test(.evidence("B2")) func `is corrupt if a commit counts pages that were not created`() throws {
     let log = try LogFixture()
     let bitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
@@ -250,7 +251,7 @@ struct LogLineageTests {
     let segment = log.geometry.segment(named: name)
     _ = try log.fileSystem.open("/log/" + name, .create)
     guard segment != nil else {
-      // Not a segment name of this geometry, so not part of the log.
+      // The name is not a segment name in this geometry, so the file is not part of the log.
       #expect(try log.files.existing() == [0])
       return
     }

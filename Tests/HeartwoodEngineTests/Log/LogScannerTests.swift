@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The definition of a commit, in logs that were written, torn, overwritten and built by hand.
+/// Tests which commits a scanner finds in logs that were written, torn, overwritten or built by
+/// hand.
 @Suite("A log scanner")
 struct LogScannerTests {
   @Test func `finds nothing in an empty log`() throws {
@@ -16,7 +17,7 @@ struct LogScannerTests {
     #expect(found.map(\.point) == points)
     #expect(found.map { $0.images.map(\.page) } == [[], [3, 4, 9], [4]])
     #expect(found.map { $0.images.map(\.frame) } == [[], [3, 4, 5], [9]])
-    // A lineage begins at the first frame, and ends only the empty store.
+    // The first commit starts the first lineage, which ends only the lineage of the empty store.
     #expect(found.map { $0.ended != nil } == [true, false, false])
     for commit in found { #expect(try log.scanner().verifyImages(of: commit)) }
     #expect(try log.commits(from: points[1]).map(\.point) == [points[2]])
@@ -30,7 +31,7 @@ struct LogScannerTests {
     #expect(found.map(\.point) == [first, second])
     let commit = try #require(found.first)
     #expect(commit.images.map(\.page) == (0..<1000).map { $0 })
-    // Four headers of at most 333 images each.
+    // The commit has four headers with at most 333 images each.
     #expect(first.frame == log.geometry.advance(1, by: 1003))
     #expect(try log.scanner().verifyImages(of: commit))
   }
@@ -86,7 +87,7 @@ struct LogScannerTests {
     let log = try LogFixture()
     let first = try log.commit([1])
     let second = try log.commit([2])
-    // The same position, the same lineage, another history.
+    // This point has the same position and lineage, but another history.
     var other = first
     other.digest ^= 1
     #expect(try log.commits(from: other).isEmpty)
@@ -101,9 +102,9 @@ struct LogScannerTests {
     #expect(try log.commits().map(\.point) == [first])
   }
 
-  // MARK: What was abandoned
+  // MARK: Abandoned transactions
 
-  /// The position of the second group of a transaction when the first is full.
+  /// The number of images in a full group.
   private static let perGroup = 333
 
   @Test(.evidence("D6"), arguments: [true, false])
@@ -113,7 +114,7 @@ struct LogScannerTests {
     let base = log.geometry.next(after: first.frame)
     let count = Self.perGroup * (wasMarked ? 1 : 2) + 10
     try log.commit((0..<UInt32(count)).map { $0 })
-    // The later transaction is as long as the first group of the abandoned one.
+    // The later transaction ends where the first group of the abandoned transaction ended.
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
     log.point = first
@@ -125,7 +126,7 @@ struct LogScannerTests {
     #expect((header.header.commit != nil) == wasMarked)
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
-    // An overwritten group counts as if it had never existed.
+    // The next commit overwrites the stale group, and is not affected by it.
     log.point = second
     let third = try log.commit([9])
     #expect(try log.commits().map(\.point) == [first, second, third])
@@ -139,7 +140,7 @@ struct LogScannerTests {
     try log.commit(pages)
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
-    // The same transaction again, of which only the first group is written.
+    // Write the same transaction again, but keep only its first group; the stale frames follow it.
     log.point = first
     try log.commit(pages)
     for (frame, bytes) in stale { try log.write(bytes, at: frame) }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of the file `kept`: the encoded list, or an error.
+/// Tests the decoding of the file `kept`.
 @Suite("The list of named generations")
 struct NamedGenerationListTests {
   private static func list(_ names: [String]) -> NamedGenerations {
@@ -32,7 +32,7 @@ struct NamedGenerationListTests {
       }
       sample.expectError(.corrupt, length, "\(count) bytes in a name")
     }
-    // The next bytes to read would be beyond the end of the file.
+    // With this length, the name extends beyond the end of the file.
     let long = sample.forged { $0.store32(255, row + NamedGenerationLayout.nameByteCount.offset) }
     sample.expectError(.corrupt, long, "a name that goes beyond the file")
     for count: UInt32 in [0, 2, .max] {

@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page count of a store is a number in a header, for which readers allocate memory.
+/// Tests the page count in a commit header, for which readers allocate memory.
 @Suite("A page count")
 struct PageCountTests {
   private static let perBitmap = PageNumber(
     BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
 
-  /// Returns whether the log can be read after its first commit if the second has these pages.
+  /// Returns whether a log can be read if its second commit consists of the given pages.
   private func isAccepted(_ pages: [PageNumber]) throws -> Bool {
     let log = try LogFixture()
     let first = try log.commit([0, 1, 2])
@@ -64,7 +64,7 @@ struct PageCountTests {
     #expect(error?.kind == .corrupt)
   }
 
-  /// Its newest retained generation may count pages that are not in the page file.
+  /// The newest retained generation in a map may count pages that are not yet in the page file.
   @Test(.evidence("B2"), .evidence("B3")) func `of a map obeys the same rule`() throws {
     let fixture = StoreFixture.inMemory(Self.options)
     do {

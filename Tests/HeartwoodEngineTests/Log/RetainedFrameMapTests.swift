@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of the file `map`: the encoded map, or an error.
+/// Tests the decoding of the file `map`.
 @Suite("The retained-frame map")
 struct RetainedFrameMapTests {
   private static func map(retainedGenerationCount: UInt64 = 2, lineageCount: UInt64 = 1)
@@ -37,16 +37,16 @@ struct RetainedFrameMapTests {
     }
   }
 
-  /// Counts that match the length, but do not form a map.
+  /// The counts match the length of the file, but are not valid for a map.
   @Test(.evidence("B3"))
   func `without a retained generation, or with too many lineages, is corrupt`() {
     let two = AtomicFileBytes(Self.map())
     let none = two.forged {
-      // Two retained generations of 40 bytes take the space of five lineages of 16.
+      // Two retained generations of 40 bytes take the same space as five lineages of 16 bytes.
       $0.store32(0, AtomicFileLayout.rowCount.offset)
       $0.store32(6, MapLayout.lineageCount.offset)
     }
-    two.expectError(.corrupt, none, "no boundary")
+    two.expectError(.corrupt, none, "no retained generation")
     let many = AtomicFileBytes(Self.map(retainedGenerationCount: 40, lineageCount: 0))
     let lineages = many.forged {
       $0.store32(2, AtomicFileLayout.rowCount.offset)
@@ -60,10 +60,10 @@ struct RetainedFrameMapTests {
     let retainedFrames = second + MapLayout.retainedGenerationByteCount + MapLayout.lineageByteCount
     let last = retainedFrames + 2 * MapLayout.retainedFrameByteCount
     let changes: [(String, UInt64, Int)] = [
-      ("boundaries descend", 199, second), ("a boundary is there twice", 200, second),
-      ("no log has such a frame", .max, second), ("survivors descend", 49, last),
-      ("a survivor is there twice", 50, last), ("a survivor lies behind the end", 401, last),
-      ("a survivor lies before the start", 10, retainedFrames),
+      ("generations descend", 199, second), ("a generation is listed twice", 200, second),
+      ("no log has such a frame", .max, second), ("retained frames descend", 49, last),
+      ("a frame is listed twice", 50, last), ("a frame is after the end", 401, last),
+      ("a frame is before the start", 10, retainedFrames),
     ]
     let sample = AtomicFileBytes(Self.map())
     for (context, frame, offset) in changes {

@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Actions of others between two steps of a maintenance run, or of a run between two of theirs.
+/// Tests the actions of other processes between two steps of a maintenance run, and runs between
+/// two of their steps.
 ///
-/// The hooks are calls of the file system. A call of the store from a hook stands for another
-/// thread; if it would have to wait, another thread makes it.
+/// The hooks are calls of the file system. A call to the store from a hook simulates another
+/// thread. If the call would have to wait, another thread makes it.
 @Suite("A maintenance run beside other processes")
 struct MaintenanceOrderTests {
   private let fileSystem: ObservedFileSystem
@@ -13,7 +14,7 @@ struct MaintenanceOrderTests {
 
   init() { fileSystem = ObservedFileSystem(disk) }
 
-  /// A store of small segments without automatic maintenance.
+  /// Returns a store with small segments and without automatic maintenance.
   private func fixture() -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -30,7 +31,8 @@ struct MaintenanceOrderTests {
     try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
   }
 
-  /// The pin is released when the list is read, and the name was not there when the pins were read.
+  /// The name is added after the pins were read, and the pin is released when the list has been
+  /// read.
   @Test(.evidence("K1")) func `finds a generation that is named while it decides`() throws {
     try fixture().run { store in
       try store.keep(put(store, 1), as: "first")
@@ -60,7 +62,7 @@ struct MaintenanceOrderTests {
       try put(store, 3)
       var asking: Aside?
       fileSystem.onRead = { path, _ throws(StorageError) in
-        // The pins have been read, without this one.
+        // The run has already read the pins, which did not include this generation.
         guard path.hasSuffix("/kept"), asking == nil else { return }
         asking = Aside { _ = try store.snapshot(at: generation) }
         asking?.giveTime()
@@ -74,7 +76,7 @@ struct MaintenanceOrderTests {
   @Test(.evidence("D8"), .evidence("D10"))
   func `claims no durability for commits made while it runs`() throws {
     var fixture = fixture()
-    // A writer during a maintenance run leaves maintenance to another thread.
+    // With background maintenance, a writer leaves maintenance to another thread.
     fixture.options.maintenance = .background
     try fixture.run { store in
       for number: UInt8 in 0..<10 { try put(store, number) }
@@ -113,7 +115,7 @@ struct MaintenanceOrderTests {
     try fixture.run { store in
       try store.keep(put(store, 1), as: "first")
       try put(store, 2)
-      // From now on there is a map, which a maintenance run reads before it decides.
+      // Create a map, which each later maintenance run reads before it decides.
       try store.checkpoint()
       try store.release("first")
       try put(store, 3)
@@ -133,7 +135,7 @@ struct MaintenanceOrderTests {
     fileSystem.onRead = nil
   }
 
-  /// The commit has reserved the space already, and its page count is not known yet.
+  /// The commit has already reserved the space, but its page count is not published yet.
   @Test(.evidence("F6")) func `truncates no space that a commit is about to use`() throws {
     let large = [UInt8](repeating: 7, count: 2_000_000)
     try fixture().run { store in
@@ -154,7 +156,7 @@ struct MaintenanceOrderTests {
     }
   }
 
-  /// A thread has replaced the list, and not synced the directory yet.
+  /// A thread has replaced the list but has not yet synced the directory.
   @Test(.evidence("K2")) func `acts on no release that a power cut could undo`() throws {
     let fixture = fixture()
     let store = try fixture.open()
@@ -162,8 +164,8 @@ struct MaintenanceOrderTests {
     try put(store, 2)
     var cuts: [SimulatedDisk] = []
     fileSystem.onDirectorySync = { () throws(StorageError) in
-      // Before each sync of the maintenance run, which may be the one that makes the release
-      // durable.
+      // Cut the power before each sync of the maintenance run, because any of them could make the
+      // release durable.
       fileSystem.onDirectorySync = { () throws(StorageError) in cuts.append(disk.crashed(.nothing))
       }
       #expect(throws: Never.self) { try store.checkpoint() }

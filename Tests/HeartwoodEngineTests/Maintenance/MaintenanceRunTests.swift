@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The generations that a maintenance run must not release, and the work that it must not repeat.
+/// Tests which generations a maintenance run must not reclaim, and which work it must not repeat.
 @Suite("A maintenance run")
 struct MaintenanceRunTests {
   private static var options: StoreOptions {
@@ -23,7 +23,7 @@ struct MaintenanceRunTests {
     try store.write { try $0.keyspace(name).put(number % 3, value(number)) }
   }
 
-  // MARK: Room in the page file
+  // MARK: Space in the page file
 
   @Test(.evidence("F6"))
   func `keeps the space reserved by a commit while the page file holds an older state`() throws {
@@ -74,7 +74,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// More pages than one bitmap covers, so that their bitmap no longer exists either.
+  /// The truncated pages include a bitmap page, because there are more pages than one bitmap
+  /// covers.
   @Test func `does not look for truncated pages`() throws {
     try StoreFixture.inMemory(Self.options).run { store in
       try put(1, store)
@@ -110,7 +111,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// More of them than the decision lists, each read from the files and not from memory.
+  /// There are more held generations than a decision record can list; all of them are read from the
+  /// files.
   @Test(.evidence("I1"), .evidence("I5")) func `retains the frames of all held generations`() throws
   {
     var options = Self.options
@@ -131,7 +133,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The previous map lists frames that are in the page file now, and whose segments were deleted.
+  /// The previous map lists frames that are now in the page file and whose segments have been
+  /// deleted.
   @Test(.evidence("K1"), .evidence("I7"))
   func `that dies after any of its steps retains everything held`() throws {
     func prepared() throws -> (SimulatedDisk, Store) {
@@ -169,7 +172,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// A restart begins a lineage with an empty commit, in a segment of its own.
+  /// After a restart, the log continues in a new lineage, whose empty first commit is in a new
+  /// segment.
   @Test(.evidence("D13")) func `keeps the segment in which the log continues`() throws {
     let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
     let fixture = StoreFixture.on(disk, Self.options)
@@ -187,8 +191,8 @@ struct MaintenanceRunTests {
       let number = Int(boot) * 3
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
-          // Its retained frames are reclaimed, and the segment stays only because others continue
-          // in it.
+          // No retained frame is left in the segment. It must be kept only because commits of other
+          // processes continue in it.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// The work that a store does on its own thread.
+/// Tests the work that a store does on its own thread.
 @Suite("The maintenance of a store")
 struct MaintenanceScheduleTests {
   private func write(_ store: Store, _ rounds: Range<Int>) throws {
@@ -16,7 +16,8 @@ struct MaintenanceScheduleTests {
     }
   }
 
-  /// Waits until the condition holds; long enough for the busiest machine.
+  /// Waits until the condition holds, or returns `false` after a time that is long enough even for
+  /// a busy machine.
   private func waits(until condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<2000 {
       if try condition() { return true }
@@ -72,7 +73,7 @@ struct MaintenanceScheduleTests {
     let store = try Store(at: directory.path(of: "store"), options: options)
     try write(store, 0..<1)
     #expect(store.statistics.lastCheckpointError == nil)
-    // Leaves of the first commit, which a checkpoint must move and nothing else reads.
+    // Damage leaves of the first commit, which only a checkpoint reads.
     let url = URL(filePath: directory.path(of: "store") + "/wal-0000000000000001")
     let file = try FileHandle(forUpdating: url)
     for frame in 5..<7 as Range<UInt64> {
@@ -91,9 +92,9 @@ struct MaintenanceScheduleTests {
         round += 1
         return store.statistics.lastCheckpointError?.kind == .corrupt && round > 20
       })
-    // Each checkpoint since has failed for the same reason.
+    // Later checkpoints failed for the same reason and were not reported again.
     #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
-    // Another process that has the store open sees the kind.
+    // Another process that opens the store sees the kind of the error.
     let other = try Store(
       at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
     )
@@ -103,7 +104,7 @@ struct MaintenanceScheduleTests {
   @Test func `creates the next segment before a commit needs it`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)
-    // A segment created ahead is a file, but no commit has reached it yet.
+    // A segment created in advance has a number that no commit has reached yet.
     var round = 0
     #expect(
       try waits {
@@ -118,8 +119,8 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
-  /// Its thread used to hold the files for a moment longer, so that sometimes a closed and released
-  /// store could not be reopened.
+  /// In an earlier version, the thread kept the files open for a moment longer, so that sometimes a
+  /// closed store could not be reopened.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
     for _ in 0..<400 {
@@ -131,7 +132,7 @@ struct MaintenanceScheduleTests {
     try StoreFixture.expectSound(open(directory))
   }
 
-  /// Its counters are mapped for reading; a maintenance run would end the process.
+  /// A read-only store maps its counters for reading, so a maintenance run would crash the process.
   @Test(.evidence("I7")) func `leaves maintenance to processes that write`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The times at which a store writes footers, and their use when it is opened.
+/// Tests when a store writes segment footers, and how opening uses them.
 @Suite("Sealing")
 struct SealingTests {
   private static let framesPerSegment = 32
@@ -29,7 +29,7 @@ struct SealingTests {
     return try #require(HeaderSlot.newest(try HeaderSlot.readBoth(pages)))
   }
 
-  /// Returns the existing segments, and the valid footers among them.
+  /// Returns the existing segments, each with its footer or `nil` if it has no valid footer.
   private func footers(_ fixture: StoreFixture) throws -> [UInt64: SegmentFooter?] {
     let header = try header(fixture)
     var footers: [UInt64: SegmentFooter?] = [:]
@@ -47,7 +47,7 @@ struct SealingTests {
     return footers
   }
 
-  /// Opens the store after the process that had it open died.
+  /// Opens the store after the death of the process that had it open.
   private func reopened(_ fixture: StoreFixture) throws -> (store: Store, calls: CallCounts) {
     let counting = CountingFileSystem(fixture.fileSystem)
     let store = try Store(
@@ -65,7 +65,7 @@ struct SealingTests {
       let geometry = try header(fixture).geometry
       for (segment, footer) in try footers(fixture) {
         let isFull = geometry.lastFrame(of: segment) <= durable
-        // The last segments get theirs when the next one is half full.
+        // The footer of a segment is written when the next segment is half full.
         let isLate = segment + 1 >= geometry.segment(of: durable)
         if isFull, !isLate { #expect(footer != nil, "segment \(segment)") }
         if let footer { #expect(isFull && footer.point.frame <= durable, "segment \(segment)") }
@@ -74,14 +74,14 @@ struct SealingTests {
     }
     let (store, _) = try reopened(fixture)
     #expect(store.recovery.segmentFooterCount >= 20)
-    // The lineage-start commit, and the writes.
+    // The commits are the lineage-start commit and 600 writes.
     #expect(store.recovery.commitCount == 601)
     #expect(try store.snapshot().keyspace("k")?.get(599 % 50)?.first == UInt8(599 & 0xFF))
     try StoreFixture.expectSound(store)
     try store.close()
   }
 
-  /// The commits before that state are not known any more.
+  /// The commits before the state of the page file are no longer known.
   @Test func `skips the segment of the page file's state`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       try write(store, 0..<10)
@@ -105,10 +105,10 @@ struct SealingTests {
     let segmentCount = try footers(fixture).count
     #expect(segmentCount > 60)
     let (store, calls) = try reopened(fixture)
-    // For each segment its first frame and its footer, and a few commits that extend into the next;
-    // every frame of the last few.
+    // Opening reads the first frame and the footer of each segment, a few commits that extend into
+    // the next segment, and every frame of the last segments.
     #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
-    // The log has more segments than open descriptors: all are found, walked, measured and read.
+    // Opening works although the log has more segments than the store keeps open.
     #expect(segmentCount > Limits.maxOpenSegmentCount)
     #expect(calls.opens <= segmentCount * 5)
     try StoreFixture.expectSound(store)
@@ -135,8 +135,8 @@ struct SealingTests {
     try store.close()
   }
 
-  /// A reopened store seals the segments that the earlier process left, and those with damaged
-  /// footers.
+  /// A reopened store writes footers for the segments that the earlier process left without a valid
+  /// one.
   @Test(.evidence("B2")) func `is repeated for a damaged footer`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     do { try write(try fixture.open(), 0..<400) }
@@ -254,13 +254,13 @@ struct SealingTests {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options())
     var failureCount = 0
-    // Only footers begin there.
+    // Only the write of a footer starts at this offset.
     files.onWrite = { path, offset throws(StorageError) in
       guard path.contains("/wal-"), offset == UInt64(Self.framesPerSegment - 1) * 4096 else {
         return
       }
       failureCount += 1
-      throw StorageError(kind, "Not this one.", file: path)
+      throw StorageError(kind, "Writing a footer fails as planned.", file: path)
     }
     do {
       let store = try fixture.open()

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The arithmetic of frames and pages, compared with the plain rules of the format.
+/// Compares the arithmetic of frames and pages with the rules of the format.
 @Suite("A geometry")
 struct GeometryTests {
   struct Sizes: Sendable, CustomTestStringConvertible {
@@ -44,7 +44,7 @@ struct GeometryTests {
     #expect(Geometry(pageByteCount: page, segmentByteCount: segment) == nil)
   }
 
-  // In a process of its own, which a trap may end.
+  // Use a separate process, because a failure would be a trap.
   @Test func `rejects the largest integers`() async {
     await #expect(processExitsWith: .success) {
       for page in [1, 8, 4096, 65_536, Int.max] {
@@ -68,7 +68,7 @@ struct GeometryTests {
     #expect(Geometry(pageByteCount: page, framesPerSegment: frames, footerFrames: footer) == nil)
   }
 
-  /// The frames of the first segments, by the rule of the format.
+  /// Returns the frames of the first segments according to the format.
   private func frames(_ geometry: Geometry, segments: Int) -> [FrameNumber] {
     let slots = geometry.framesPerSegment
     return (0..<segments * slots).filter { index in

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The header slots of the page file: decoded completely or not at all.
+/// Tests that header slots of the page file are either decoded completely or rejected.
 @Suite("A header slot")
 struct HeaderSlotTests {
   private func slot(sequence: UInt64 = 9, lineageCount: Int = 3) throws -> HeaderSlot {
@@ -20,7 +20,7 @@ struct HeaderSlotTests {
   }
 
   private func bytes(_ slot: HeaderSlot) -> [UInt8] {
-    // The previous contents are replaced completely.
+    // Encode into a nonempty block, because all previous contents must be overwritten.
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     for offset in 0..<block.bytes.count { block.bytes.store8(0xA5, offset) }
     slot.encode(to: block.bytes)
@@ -31,7 +31,7 @@ struct HeaderSlotTests {
     try bytes.withBytes { (bytes) throws(StorageError) in try HeaderSlot.decode(bytes) }
   }
 
-  /// The slot's bytes with another number in one field, and the matching hash.
+  /// Returns the bytes of the slot with another value in one field and a recomputed hash.
   private func bytes(_ slot: HeaderSlot, _ field: Field, _ value: UInt64) -> [UInt8] {
     var bytes = bytes(slot)
     for position in 0..<field.byteCount {
@@ -95,7 +95,7 @@ struct HeaderSlotTests {
     }
   }
 
-  /// A field with a number of another version, or one that no store can have.
+  /// A field with a value of another version of the format, or a value that no store can have.
   struct Strange: Sendable, CustomTestStringConvertible {
     let field: Field
     let value: UInt64

@@ -2,20 +2,20 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The cache of buffered reading: the pages that it keeps and evicts.
+/// Tests which pages the cache for buffered reading keeps and evicts.
 @Suite("A page cache")
 struct PageCacheTests {
   private static let pageByteCount = 4096
-  /// Four pages in each of sixteen shards.
+  /// Four pages in each of the sixteen shards.
   private static let capacity = 64
 
   private func cache() -> PageCache {
     PageCache(byteCount: Self.capacity * Self.pageByteCount, pageByteCount: Self.pageByteCount)
   }
 
-  private static let refusal = StorageError(.io, "This page is not to be read.")
+  private static let refusal = StorageError(.io, "This page must not be read.")
 
-  /// Returns whether a page is in the cache; the query only affects its usage.
+  /// Returns whether a page is in the cache; this counts as a use of the page.
   private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {
     guard
       let entry = try? cache.pin(location, load: { (_) throws(StorageError) in throw Self.refusal })
@@ -66,7 +66,7 @@ struct PageCacheTests {
     #expect((0..<500 as Range<UInt64>).allSatisfy { holds(cache, $0) })
     for entry in pinned { cache.unpin(entry) }
     #expect(cache.pinnedCount == 0)
-    // Pages beyond the bound are evicted gradually.
+    // Pages beyond the capacity are evicted gradually.
     try visit(cache, 3000..<6000)
     #expect((0..<6000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The length of the page file, and the times at which space for its pages is reserved.
+/// Tests the length of the page file, and when it reserves space for pages.
 @Suite("The page file")
 struct PageFileTests {
   private static let step: UInt64 = 256 << 10
@@ -96,7 +96,8 @@ struct PageFileTests {
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
   }
 
-  /// Committed pages fit: even with no free space the page file has room for them.
+  /// The page file always has space for all committed pages, so a checkpoint needs no free disk
+  /// space.
   @Test(.evidence("D15")) func `never grows in a checkpoint`() throws {
     let disk = SimulatedDisk(seed: 3)
     var options = StoreOptions()
@@ -108,7 +109,8 @@ struct PageFileTests {
       for key in 0..<20 {
         try store.write { try $0.keyspace("k").put(key, [UInt8](repeating: 1, count: 40_000)) }
         if key == 3 { small = try store.snapshot() }
-        // While it holds a state with few pages, it must not release the space of the newest.
+        // The checkpointed state has few pages, but the space for the newest state must not be
+        // released.
         if key == 15 { #expect(try store.checkpoint().blockingGeneration == small?.generation) }
         let pages = try #require(disk.bytes(of: "/store/pages"))
         let needed = Int(Geometry.firstPageOffset) + store.statistics.pageCount * 4096

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The generations that can be pinned, as a maintenance run publishes them and openers read them.
+/// Tests the record of the generations that can be pinned, which maintenance publishes and openings
+/// read.
 @Suite("A decision record")
 struct DecisionRecordTests {
   @Test(.evidence("I5")) func `defines which generations are alive`() {

@@ -2,13 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The holders of a store, with one process in several roles: holder locks and rows of others are
-/// set through a separate opening of the lock file, for processes that do not exist.
+/// Tests the list of processes that hold a store, with one process in several roles.
+///
+/// Locks and rows of other processes, which do not exist, are set through a separate opening of the
+/// lock file.
 @Suite("The holders of a store")
 struct HolderTests {
   private static let stranger: Int32 = 4_000_001
 
-  /// A store with background maintenance, the default.
+  /// Returns a store with background maintenance, the default.
   private func fixture(
     _ fileSystem: any FileSystem = MemoryFileSystem(), _ name: String? = nil
   ) -> StoreFixture {
@@ -18,7 +20,7 @@ struct HolderTests {
     return fixture
   }
 
-  /// The locks as another process has them.
+  /// Returns the locks as another process sees them.
   private func others(_ fixture: StoreFixture) throws -> StoreLocks {
     StoreLocks(
       file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
@@ -35,7 +37,8 @@ struct HolderTests {
     }
   }
 
-  /// Waits for the maintenance thread.
+  /// Waits until the maintenance thread has made the condition true; returns `false` after a
+  /// timeout.
   private func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
     for _ in 0..<3000 {
       if try condition() { return true }
@@ -86,7 +89,7 @@ struct HolderTests {
       #expect(found.map(\.isReadOnly) == [false, false, true])
       #expect(try #require(found[1].age) > .seconds(1_000_000_000))
       #expect(found[2].age == nil)
-      // The row of a process that has ended names no process, even if another one has its PID.
+      // After a process has ended, its row names no process, even if another process has its PID.
       try others.unlock(byte: LockByte.holderRow + 1)
       found = try store.holders()
       #expect(found.map(\.name) == ["own", nil, nil])
@@ -107,7 +110,7 @@ struct HolderTests {
     try fixture.run { _ in }
   }
 
-  // MARK: A file that is of no use
+  // MARK: Unusable files
 
   @Test(.evidence("E7"), arguments: 0..<40)
   func `are found by PID when the file is damaged`(seed: UInt64) throws {
@@ -127,7 +130,7 @@ struct HolderTests {
     }
   }
 
-  /// Each of its calls may fail, at the opening and during a query.
+  /// All calls on the file may fail, both when the store is opened and in a query.
   @Test(.evidence("E7")) func `do not matter to a store that cannot write the file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
@@ -137,7 +140,7 @@ struct HolderTests {
     try fixture.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 1)
       #expect(try store.holders().map(\.isThisProcess) == [true])
-      // A row that could not be written is not held.
+      // A row that could not be written is not locked.
       #expect(try !others.isLockedElsewhere(byte: LockByte.holderRow))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       #expect(try store.holders().count == 2)
@@ -172,7 +175,7 @@ struct HolderTests {
     }
   }
 
-  // MARK: What is held
+  // MARK: Held generations
 
   @Test(.evidence("I15")) func `are listed for each generation`() throws {
     let fixture = fixture()
@@ -185,7 +188,7 @@ struct HolderTests {
       for index in 0..<3 {
         #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
-      // The adjacent bytes have other meanings.
+      // These locks use adjacent bytes, which must not count as holders of the generation.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
       #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
       let live = try #require(try store.liveGenerations().first { $0.generation == first })
@@ -266,7 +269,7 @@ struct HolderTests {
       let now = SystemThread.monotonicMilliseconds
       let claim = WriterClaim(process: Self.stranger, since: now > 12_500 ? now - 12_500 : 0)
       counters.store(claim.word, CountersLayout.writer)
-      // No process has this PID.
+      // The counter names a PID, but no process with this PID has the store open.
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       let prefix = ": process \(Self.stranger)"

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Pins of this process during a maintenance run of another one, from between their steps.
+/// Tests pins of this process during a maintenance run of another process, step by step.
 @Suite("A maintenance run of another process")
 struct DecidingElsewhereTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -38,7 +38,7 @@ struct DecidingElsewhereTests {
         try put(first, 3)
         var asking: Aside?
         fileSystem.onRead = { path, _ throws(StorageError) in
-          // The pins have been read, without this one.
+          // The run has already read the pins, which did not include this generation.
           guard path.hasSuffix("/kept"), asking == nil else { return }
           asking = Aside { _ = try first.snapshot(at: generation) }
           asking?.giveTime()
@@ -73,7 +73,7 @@ struct DecidingElsewhereTests {
       try fixture.elsewhere().run { second in
         try first.keep(put(first, 1), as: "first")
         let generation = try put(first, 2)
-        // Its state stays in the memory of the process that created it.
+        // The second process makes this commit, so its state is not in the memory of the first one.
         try put(second, 3)
         var hasRun = false
         fileSystem.onLock = { kind, range in
@@ -89,7 +89,7 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// Two threads are one owner of a byte.
+  /// Two threads of a process are one owner, so releasing a lock byte for one releases it for both.
   @Test(.evidence("I6")) func `releases no lock of a thread that is building a state`() throws {
     let fixture = fixture()
     try fixture.run { store in
@@ -119,8 +119,8 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// Before its lock, the opener finds a floor above the generation that it locks; after it, the
-  /// run finds the lock.
+  /// Before the opening has locked a generation, it finds that the floor is above it; afterwards,
+  /// the maintenance run finds the lock.
   @Test(.evidence("I1"), .evidence("I8"))
   func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Live generations as locks in the kernel, as another owner of the files sees them.
+/// Tests the locks that represent live generations, as another owner of the files sees them.
 @Suite("A generation table")
 struct GenerationTableTests {
   private func fixture(
@@ -27,7 +27,7 @@ struct GenerationTableTests {
     try snapshot.keyspace("k")?.get(number % 7)
   }
 
-  /// The lock file of an open store, opened once more: another owner.
+  /// Opens the lock file of an open store once more, as another owner.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
   }
@@ -36,7 +36,7 @@ struct GenerationTableTests {
     try !StoreLocks(file: file).liveElsewhere(in: generation..<generation + 1).isEmpty
   }
 
-  /// Returns all generations that owners other than `file` hold.
+  /// Returns all generations held by owners other than `file`.
   private func live(_ file: any File) throws -> [FrameNumber] {
     try StoreLocks(file: file).liveElsewhere(in: 0..<1 << 41)
   }
@@ -50,7 +50,7 @@ struct GenerationTableTests {
     #expect(error?.kind == .generationExpired, sourceLocation: location)
   }
 
-  /// The same while a snapshot is held.
+  /// Returns whether a generation is live while a snapshot is held.
   private func isLive(
     _ file: any File, _ generation: FrameNumber, while snapshot: Snapshot
   ) throws -> Bool {
@@ -58,7 +58,7 @@ struct GenerationTableTests {
     return try isLive(file, generation)
   }
 
-  /// Waits until a condition holds, for much longer than necessary.
+  /// Waits until the condition holds; returns `false` after 20 s, much longer than necessary.
   private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<2000 {
       if try condition() { return true }
@@ -77,7 +77,8 @@ struct GenerationTableTests {
       let byte = (1 << 40) + generation
       #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
       try commit(store, 2)
-      // No longer the newest: it ends with the last reference, and not before.
+      // It is no longer the newest generation, so its lock is released with the last snapshot, and
+      // not before.
       while !snapshots.isEmpty {
         #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
         snapshots.removeLast()
@@ -94,7 +95,7 @@ struct GenerationTableTests {
       #expect(try isLive(file, generation, while: store.snapshot()))
       let isGone = try eventually { try !isLive(file, generation) }
       #expect(isGone)
-      // And locks it again.
+      // The next snapshot locks the generation again.
       #expect(try isLive(file, generation, while: store.snapshot()))
     }
   }
@@ -121,7 +122,7 @@ struct GenerationTableTests {
     #expect(try file.lockedByOthers(in: 0..<1 << 62) == nil)
   }
 
-  // MARK: A given generation
+  // MARK: Snapshots of a given generation
 
   @Test(.evidence("I5"), .evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `shows a live generation completely`(access: StoreOptions.Access) throws {
@@ -193,8 +194,8 @@ struct GenerationTableTests {
       #expect(store.statistics.pageCount == 0)
       let again = try store.snapshot(at: snapshot.generation)
       #expect(again.generation == snapshot.generation)
-      // The start commit of the first lineage is a generation of its own; the previous one was not
-      // held.
+      // The lineage-start commit creates a generation of its own; generation 0 was not held and has
+      // expired.
       #expect(snapshot.generation > Generation(frame: 0))
       expectExpired(store, 0)
     }
@@ -217,7 +218,7 @@ struct GenerationTableTests {
     }
   }
 
-  // MARK: Locks of others
+  // MARK: Locks of other owners
 
   private func geometry(of fixture: StoreFixture) throws -> Geometry {
     try #require(
@@ -229,7 +230,7 @@ struct GenerationTableTests {
     return try fixture.names().compactMap { geometry.segment(named: $0) }
   }
 
-  /// Returns whether the page file holds everything of a segment.
+  /// Returns a function that tells whether the page file contains everything in a segment.
   private func covered(
     _ fixture: StoreFixture, _ result: CheckpointResult
   ) throws -> (UInt64) -> Bool {
@@ -251,7 +252,7 @@ struct GenerationTableTests {
         #expect(result.checkpointedGeneration.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
-      // Frames that neither the held generation nor the newest needs are gone all the same.
+      // Frames that neither the held generation nor the newest one needs have been reclaimed.
       #expect(try self.segments(of: fixture).count < segments.count)
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
@@ -323,7 +324,7 @@ struct GenerationTableTests {
     }
   }
 
-  /// A lock proves that a process holds the generation, but not that it can still be read.
+  /// A lock shows that a process holds a generation, but not that the generation can still be read.
   @Test(.evidence("I5"), .evidence("I6"))
   func `retains in a new boot the available generations that others hold`() throws {
     let fixture = try fixture()
@@ -341,7 +342,7 @@ struct GenerationTableTests {
       let byte = LockByte.live + held
       #expect(try file.lock(.shared, byte..<byte + 1))
     }
-    // Without the counters of the previous boot, it is another boot.
+    // Without the counters, the next opening behaves as in another boot.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try fixture.run { store in
       #expect(store.recovery.startedLineage)
@@ -369,9 +370,9 @@ struct GenerationTableTests {
   }
 }
 
-/// Page files in the state between the creation of a store and its first opening.
+/// Creates page files as they are between the creation of a store and its first opening.
 private enum HeaderSlotFile {
-  /// The first header slot that a store with the identity and geometry of another would have had.
+  /// Returns the initial header slot of a store with the identity and geometry of another store.
   static func fresh(like bytes: [UInt8]) throws -> [UInt8] {
     let file = try #require(try MemoryFileSystem().open("pages", .create))
     try file.write(bytes, at: 0)

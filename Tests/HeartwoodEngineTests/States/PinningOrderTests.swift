@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The order of pins and maintenance runs, observed between their steps through the calls about
-/// locks.
+/// Tests pins during maintenance runs, and observes the order of their steps by the calls that lock
+/// or query locks.
 @Suite("A pin beside a maintenance run")
 struct PinningOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -14,7 +14,6 @@ struct PinningOrderTests {
     return .on(fileSystem, options)
   }
 
-  /// The shared counters of the open store.
   @Test(.evidence("I1"), .evidence("I7"))
   func `is either seen by the run or sees its floor`() throws {
     let fixture = fixture()
@@ -39,8 +38,8 @@ struct PinningOrderTests {
       let counters = try fixture.counters()
       let floor = counters.floor
       var calls: [LockKind] = []
-      // A maintenance run that begins between the load of the newest generation and its lock, and
-      // at whose end the newest generation is visible.
+      // Simulate a maintenance run that begins after the newest generation was loaded and before it
+      // is locked. When the run has ended, the newest generation is visible again.
       fileSystem.onLock = { kind, range in
         guard range.lowerBound == LockByte.live + newest.frame else { return }
         calls.append(kind)
@@ -66,7 +65,7 @@ struct PinningOrderTests {
       let generations = try store.namedGenerations()
       try store.release("kept 0")
       var readCount = 0
-      // Among these is the moment when the new header can be read before it is announced.
+      // One of these syncs happens when the new header can be read but has not been announced yet.
       fileSystem.onSync = { path in
         guard path.hasSuffix("pages") else { return }
         for number in 1..<3 {
@@ -85,7 +84,7 @@ struct PinningOrderTests {
   }
 
   /// The run advances the page file past the header from which the search started, and deletes the
-  /// segments up to it.
+  /// segments before it.
   @Test(.evidence("I1"), .evidence("I5"))
   func `finds its pages when a run starts at any moment of the search`() throws {
     var moment = 0

@@ -1,9 +1,9 @@
 import HeartwoodEngine
 import Testing
 
-/// A body that runs on a thread of its own.
+/// Runs a body on a separate thread.
 final class Aside: @unchecked Sendable {
-  // @unchecked because `error` and `hasEnded` are guarded by `lock`, and one thread queries them.
+  // @unchecked because `lock` guards `error` and `hasEnded`, and only one thread uses `thread`.
   private let lock = Lock()
   private var thread: SystemThread?
   private var hasEnded = false
@@ -26,15 +26,15 @@ final class Aside: @unchecked Sendable {
     precondition(thread != nil)
   }
 
-  /// Waits as long as it takes if nothing blocks it, and not much longer.
+  /// Waits until the body has ended, for at most 200 ms in case it is blocked.
   func giveTime() {
     lock.withLock { if !hasEnded { lock.wait(milliseconds: 200) } }
   }
 
-  /// Whether it has ended.
+  /// Whether the body has ended.
   var isDone: Bool { lock.withLock { hasEnded } }
 
-  /// The error that it threw, once it has ended.
+  /// Waits until the body has ended, and returns the kind of the error that it threw.
   func outcome() -> StorageError.Kind? {
     thread?.join()
     thread = nil

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The results of `changes(from:to:_:)` for two generations, case by case.
+/// Tests the changes that `changes(from:to:_:)` reports in particular cases.
 @Suite("The changes between two generations")
 struct ChangesTests {
   private struct Mistake: Error {}
@@ -29,7 +29,7 @@ struct ChangesTests {
     StoreChange(keyspace: name, key: Key(number).bytes, kind: kind)
   }
 
-  /// The same changes in the other direction.
+  /// Returns the changes that lead from the new generation to the old one.
   private func reversed(_ changes: [StoreChange]) -> [StoreChange] {
     let kinds: [StoreChange.Kind: StoreChange.Kind] = [
       .inserted: .deleted, .deleted: .inserted, .updated: .updated,
@@ -51,7 +51,7 @@ struct ChangesTests {
         let second = try transaction.keyspace("b")
         try second.put(-5, [1])
         try second.put(500, [2])
-        // The same bytes again, and a key that is inserted and deleted.
+        // Write the same value again, and insert and delete a key: neither is a change.
         try second.put(501, row(501))
         try second.put(-7, [1])
         _ = try second.delete(-7)
@@ -92,7 +92,7 @@ struct ChangesTests {
       let between = try store.snapshot()
       try store.write { transaction in
         let rows = try transaction.keyspace("rows")
-        // Most get their old values, in other leaves.
+        // Give most rows their old values again, which are then in other leaves.
         for number in 100..<3900 where number % 10 != 0 { try rows.put(number, row(number)) }
         for number in 5000..<9000 { try rows.put(number, row(number)) }
       }
@@ -162,7 +162,8 @@ struct ChangesTests {
 
   @Test func `order names by their bytes and keep spellings apart`() throws {
     try StoreFixture.inMemory().run { store in
-      // Two spellings of one letter, which are equal as strings, and their neighbours.
+      // Both lists contain a spelling of the same letter, equal as strings, and names that sort
+      // around it.
       let early = ["z", "\u{E9}", "\u{1F333}", "a\u{0}"]
       let late = ["e\u{301}", "\u{FF5E}", "a", "a\u{0}b", "a\u{0}"]
       for name in early { try store.write { try $0.keyspace(name).put(1, [1]) } }
@@ -187,8 +188,8 @@ struct ChangesTests {
       try store.checkpoint()
       try store.write { try $0.keyspace("rows").put(3, [1]) }
       let before = try store.snapshot()
-      // The page file advances to the older generation, and the newest state forgets how it was
-      // reached.
+      // The page file advances to the older generation, so the newest state no longer knows how it
+      // was derived from it.
       try store.checkpoint()
       var expected: [StoreChange] = []
       for number in stride(from: 10, to: 1990, by: 90) {
@@ -214,7 +215,7 @@ struct ChangesTests {
           })
       }
       for (first, last) in [(3, 4), (0, 19), (18, 5)] {
-        // They are not held, so their states are built again.
+        // These generations are not held, so their states are rebuilt from the files.
         let source = try store.snapshot(at: generations[first])
         let target = try store.snapshot(at: generations[last])
         let numbers = first < last ? first + 1...last : last + 1...first
@@ -288,7 +289,7 @@ struct ChangesTests {
         lookups.append(store.statistics.cacheLookupCount - start)
       }
     }
-    // 100 leaves before and 100 after, twice each, two catalogs and two bitmaps.
+    // Visits 100 leaves before and 100 after, twice each, two catalogs and two bitmaps.
     #expect(lookups == [404, 404])
   }
 }

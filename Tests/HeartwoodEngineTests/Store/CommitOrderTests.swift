@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Commits and syncs of two processes, one between the steps of the other, and the remains of a
-/// writer that dies.
+/// Tests commits and syncs of two processes, one between the steps of the other, and what is left
+/// by a writer that dies.
 @Suite("A commit beside another process")
 struct CommitOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -31,8 +31,8 @@ struct CommitOrderTests {
     return numbers
   }
 
-  /// Runs `body` once, before the next request for the sync lock, and counts the syncs of the log
-  /// from then on.
+  /// Runs `body` once, just before `store` locks the sync byte, and returns the number of syncs of
+  /// the log that follow.
   private func syncCount(
     _ store: Store, besides body: @escaping () throws -> Void
   ) throws -> Int {
@@ -62,8 +62,8 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // One more than this process knows, including the one created ahead; few enough to count as
-        // known.
+        // Fill one more segment than this process knows, counting the one created in advance. There
+        // are so few that their number alone does not reveal the unknown segment.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }
         }
@@ -152,7 +152,7 @@ struct CommitOrderTests {
     #expect(throws: StorageError.self) { try store.close() }
   }
 
-  /// The other process has filled them, and a maintenance run has deleted them.
+  /// The other process has filled these segments, and a maintenance run has deleted them.
   @Test(.evidence("K3")) func `creates no segments ahead that are already in use`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -168,7 +168,7 @@ struct CommitOrderTests {
             try second.checkpoint()
           }
         }
-        // Unless one is over half full, none is created ahead.
+        // Segments are created in advance only when the current one is more than half full.
         var number = 0
         while !hasRun {
           try put(first, number)
@@ -183,9 +183,9 @@ struct CommitOrderTests {
     }
   }
 
-  // MARK: Writers that die
+  // MARK: Dead writers
 
-  /// Writes 2 in another process that dies before it announces the commit; returns its generation.
+  /// Writes 2 in another process that dies before announcing the commit; returns the generation.
   private func dyingWrite(_ fixture: StoreFixture) throws -> Generation {
     let counters = try fixture.counters()
     let (appended, committed) = (counters.appended, counters.committed)
@@ -226,7 +226,7 @@ struct CommitOrderTests {
     }
   }
 
-  /// The header was written and an image was not.
+  /// The dead writer had written the header, but not an image.
   @Test(.evidence("D2")) func `replaces the incomplete commit of a writer that died`()
     throws
   {

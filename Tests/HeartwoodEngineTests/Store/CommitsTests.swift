@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Waiting for commits, of this process and of others.
+/// Tests waiting for commits of this process and of other processes.
 @Suite("The commits of a store")
 struct CommitsTests {
   private static func put(_ number: Int, _ store: Store) throws -> Generation {
@@ -23,10 +23,10 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // Another iterator begins where the sequence was created.
+    // A second iterator also starts from when the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
-    // Nothing was changed, so there is no newer generation.
+    // An empty transaction creates no generation.
     try store.write { _ in }
     let last = Task {
       try await Task.sleep(for: .milliseconds(50))
@@ -97,11 +97,13 @@ struct CommitsTests {
     try writer.close()
   }
 
-  /// Returns how long a thread waits for a commit that another process makes a moment later.
+  /// Returns how long a thread waits for a commit that another process makes while it observes.
   ///
-  /// The other process has just found no observer, which it caches for a tenth of a second.
+  /// When the observation begins, the other process has just found no observer, a result that it
+  /// caches for a tenth of a second.
   ///
-  /// - Parameter pause: Milliseconds after it began to observe.
+  /// - Parameter pause: The time in milliseconds between the start of the observation and the
+  ///   commit.
   private static func waitingTime(
     _ store: Store, _ writer: Store, pause: UInt64
   ) throws -> UInt64 {
@@ -123,15 +125,15 @@ struct CommitsTests {
     return SystemThread.monotonicMilliseconds - start
   }
 
-  /// Shortly after it began, when no other process can know it yet, and later, when it polls once a
-  /// second.
+  /// The commit comes either soon after the observation began, when no other process can know about
+  /// it, or later, when the observer polls once a second.
   @Test(.evidence("N2"), arguments: [20, 350])
   func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     _ = try Self.put(0, writer)
     try fixture.run { store in
-      // A busy machine may be late sometimes.
+      // A busy machine may be too slow in some rounds.
       let times = try (0..<6).map { _ in try Self.waitingTime(store, writer, pause: pause) }
       #expect(times.contains { $0 < 300 }, "\(times)")
     }
@@ -142,14 +144,14 @@ struct CommitsTests {
     let counting = CountingFileSystem(PosixFileSystem())
     let fixture = try StoreFixture.onDisk().with(counting)
     let store = try fixture.open()
-    /// Returns how often files are touched by so many commits.
+    /// Returns how often files are touched during the given number of commits.
     func touches(_ count: Int) throws -> Int {
       let before = counting.counts.touches
       for number in 0..<count { _ = try Self.put(number, store) }
       return counting.counts.touches - before
     }
     #expect(try touches(200) == 0)
-    // An observer in the same process is notified without the file system.
+    // An observer in the same process is notified without the use of the file system.
     var iterator: Commits.Iterator? = store.commits().makeAsyncIterator()
     #expect(try touches(3) == 0)
     #expect(await iterator?.next() == store.statistics.newestGeneration)
@@ -167,7 +169,8 @@ struct CommitsTests {
 
   @Test(.evidence("N3")) func `reach an observer without a signal, with a delay`() throws {
     let fixture = try StoreFixture.onDisk()
-    // Another process, and one that dies between each commit and its signal.
+    // `ObservedFileSystem` does not wake observers, as if the writer died between each commit and
+    // its signal.
     let writer = try fixture.with(ObservedFileSystem(fixture.fileSystem)).open()
     _ = try Self.put(0, writer)
     try fixture.run { store in
@@ -180,7 +183,7 @@ struct CommitsTests {
   @Test(.evidence("N1")) func `reach a reader that was alone before`() async throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ = try Self.put(0, $0) }
-    // As after a restart of the machine: the counters are not usable yet.
+    // Simulate a restart of the machine, after which there are no usable counters.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     var reading = fixture
     reading.options.isReadOnly = true
@@ -190,7 +193,7 @@ struct CommitsTests {
     for number in 1...3 {
       let generation = try Self.put(number, writer)
       var found = await iterator.next()
-      // The opening may have created a generation of its own.
+      // Opening the store may have created a generation.
       while let seen = found, seen < generation { found = await iterator.next() }
       #expect(found == generation)
     }

@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Copies of a store that is in use.
+/// Tests copies of a store that is in use.
 @Suite("A copy of a store")
 struct CopyTests {
-  /// The contents of a store: every keyspace, and its encoded keys and values, in order.
+  /// The contents of a store: for each keyspace, its encoded keys and values in order.
   private struct Content: Equatable {
     var keyspaces: [String: [[[UInt8]]]] = [:]
 
@@ -107,7 +107,7 @@ struct CopyTests {
   @Test func `copies a large value in chunks`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
-      // An index of two levels.
+      // The value needs an index of two levels.
       let value = [UInt8](repeating: 3, count: 4_200_000)
       try store.write { try $0.keyspace("large").put(1, value) }
       let snapshot = try store.snapshot()
@@ -135,8 +135,8 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let file = fixture.path + "-file"
       _ = try fixture.fileSystem.open(file, .create)
-      try fixture.fileSystem.createDirectory(fixture.path + "-folder")
-      for path in [fixture.path, file, fixture.path + "-folder/", ""] {
+      try fixture.fileSystem.createDirectory(fixture.path + "-directory")
+      for path in [fixture.path, file, fixture.path + "-directory/", ""] {
         let error = #expect(throws: StorageError.self) { try store.copy(snapshot, to: path) }
         #expect(error?.kind == .invalidArgument, "\(path)")
       }
@@ -157,7 +157,7 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let path = fixture.path + "-copy"
       let partial = path + ".partial"
-      // As a process that died leaves it.
+      // Create a partial copy as a dead process would leave it.
       do {
         let left = try Store(
           at: partial, options: StoreOptions(), fileSystem: fixture.fileSystem)
@@ -200,7 +200,7 @@ struct CopyTests {
       #expect(error?.kind == .io)
       disk.faultPlan = FaultPlan()
       if isError {
-        // A failed copy takes no space.
+        // A failed copy leaves no data behind.
         let names = try disk.list("/copy.partial") ?? []
         #expect(names.filter { $0 != "locks" } == [], "call \(call)")
       }
@@ -216,7 +216,7 @@ struct CopyTests {
         try StoreFixture.expectSound(copy)
         #expect(try Content(of: copy.snapshot()) == content, "call \(call), seed \(seed)")
       }
-      // The remains of the failed attempt do not block the next one.
+      // A second attempt succeeds despite the remains of the first one.
       let again = disk.crashed(.nothing)
       let reopened = try StoreFixture.on(again, options(0)).open()
       if try again.list("/copy") == nil {
@@ -228,7 +228,7 @@ struct CopyTests {
   }
 }
 
-/// A flag that one thread sets for another, and one for its end.
+/// A flag that one thread sets for another, together with a flag for the end of that thread.
 private final class Flag: @unchecked Sendable {
   // @unchecked because the values are used under `lock` only.
   private let lock = Lock()

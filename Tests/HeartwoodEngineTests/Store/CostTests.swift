@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The costs of operations, in deterministic counts: pages, syncs, system calls, retains.
+/// Tests the costs of operations in deterministic units: pages, syncs, system calls and retains.
 @Suite("The cost of an operation", .serialized)
 struct CostTests {
   private let directory: ScratchDirectory
@@ -56,7 +56,7 @@ struct CostTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // Other threads are not measured.
+        // Only this thread is measured, so maintenance must not run in another one.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
@@ -72,7 +72,7 @@ struct CostTests {
               try rows.withValue(key) { sum += Int($0.unsafeLoad(as: UInt8.self)) }
             }
           }
-          // The first round touches pages for the first time, which verifies and counts them.
+          // The first round reads each page for the first time, which verifies and counts it.
           if sum > 7 * 3000, let counts { precondition(counts == RetainProbe.Counts()) }
         }
         precondition(sum == 7 * 2858 * 2)
@@ -91,14 +91,14 @@ struct CostTests {
       try store.read { _ = try $0.keyspace("rows")?.get(Int64(7)) }
     }
     let after = calls.counts
-    // The first read touches and verifies pages; in mapped reading that is no call either.
+    // The first read also verifies pages, which takes no system call with mapped reading.
     #expect(after - before == CallCounts())
     withExtendedLifetime(held) {}
     #expect(try store.verify().findings == [])
   }
 
-  /// Returns the cost of `body`, after pending work has ended; queries for observers depend on the
-  /// clock and are left out.
+  /// Returns the calls made by `body`, without queries for observers, whose number depends on the
+  /// clock.
   private func calls(_ body: () throws -> Void) rethrows -> CallCounts {
     let start = SystemThread.monotonicMilliseconds
     let before = calls.counts
@@ -122,8 +122,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // The newest generation, of any process: already pinned, newly committed here, or in the other
-    // process.
+    // Each case pins the newest generation: already pinned, just committed here, or just committed
+    // in the other process.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()
@@ -136,12 +136,12 @@ struct CostTests {
       try put(number, other, .normal)
       let found = try calls { held = try store.snapshot() }
       #expect(found.locks == 2)
-      // The header of the commit.
+      // The only read is that of the commit's header.
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Commits, once the names of the directory have been compared some time after their last
-    // change.
+    // Commit after the directory has not changed for a while, so that its names need not be
+    // compared again.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
     expected = CallCounts()
@@ -165,7 +165,7 @@ struct CostTests {
     let rows = try #require(try store.snapshot().keyspace("rows"))
     let before = store.statistics.cacheLookupCount
     for key in stride(from: Int64(0), to: 100_000, by: 1000) { _ = try rows.get(key) }
-    // 100,000 rows are 2,900 leaves under 11 branches under a root.
+    // Each of the 100 reads looks up the root, one of 11 branches, and one of 2,900 leaves.
     #expect(store.statistics.cacheLookupCount - before == 300)
     #expect(try store.verify().findings == [])
   }

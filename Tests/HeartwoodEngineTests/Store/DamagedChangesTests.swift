@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The results of `changes(from:to:_:)` in a page file with changed pages and repaired hashes.
+/// Tests `changes(from:to:_:)` with a page file whose pages were changed and whose hashes were
+/// recomputed.
 @Suite("The changes in a damaged store")
 struct DamagedChangesTests {
-  /// Opens a store with these pages, writes to it, and reads the changes.
+  /// Opens a store with the given pages, writes to it, and returns the changes.
   private func changes(
     _ pages: DamagedPages, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> [StoreChange] {
@@ -20,7 +21,7 @@ struct DamagedChangesTests {
     return changes
   }
 
-  /// Overwrites rows in several leaves, and large values with their own bytes.
+  /// Overwrites rows in several leaves, and large values with the same bytes.
   private func overwrite(_ transaction: inout WriteTransaction) throws {
     let rows = try transaction.keyspace("numbers")
     for number in stride(from: 0, to: 200, by: 50) { try rows.put(number, [8]) }
@@ -39,7 +40,7 @@ struct DamagedChangesTests {
   @Test(.evidence("B3")) func `throw if a bitmap page is missing`() throws {
     var pages = try DamagedPages()
     pages.change(0) { bitmap in
-      // A leaf without entries is sound in itself.
+      // Replace the bitmap with an empty leaf, which is valid in itself.
       bitmap.clear(24, bitmap.count - 24)
       bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
       bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
@@ -80,7 +81,7 @@ struct DamagedChangesTests {
       for _ in 0..<1 + random.below(3) {
         let page = random.below(pages.pageCount)
         pages.change(page) { bytes in
-          // Headers and slots more often than content.
+          // Change headers and slots more often than content.
           let offset = 16 + random.below(random.isTrue(in256: 128) ? 40 : bytes.count - 16)
           bytes.store8(UInt8(truncatingIfNeeded: random.next()), offset)
         }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A catalog whose counts do not match the keyspaces, with a matching hash.
+/// Tests catalogs with an incorrect entry count and a valid hash.
 @Suite("A damaged entry count")
 struct DamagedCountTests {
   private func store(counting count: UInt64) throws -> Store {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damage in the log below the durable watermark, where opening reads headers only.
+/// Tests damage in the log below the durable watermark, where opening reads only the headers.
 @Suite("A page in the log")
 struct DamagedLogTests {
   private static let pageByteCount = 4096
@@ -25,7 +25,7 @@ struct DamagedLogTests {
     location.offset..<location.offset + Self.pageByteCount
   }
 
-  /// The locations of the images of each page in the log, in the order of their frames.
+  /// Returns the locations of the images of each page in the log, in the order of their frames.
   private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Location]] {
     var locations: [PageNumber: [Location]] = [:]
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix("wal-") {
@@ -43,7 +43,7 @@ struct DamagedLogTests {
     return locations
   }
 
-  /// It was verified when it was read, and the bytes there now are not those that were verified.
+  /// The image was verified when it was first read, but its bytes have changed since.
   @Test(.evidence("B1"), .evidence("D11"), arguments: [false, true])
   func `is verified again before it is written back`(isOlder: Bool) throws {
     let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -76,19 +76,21 @@ struct DamagedLogTests {
     try store.close()
   }
 
-  /// The older image is complete, of the right page and of this store: only its age is wrong.
+  /// The older image is valid and belongs to the right page and store, but is out of date.
   @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of a newer one`(access: StoreOptions.Access) throws {
     let fixture = try StoreFixture.onDisk(Self.options(access))
     do {
       let store = try fixture.open()
       for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
-      // These leave the leaf of the first keyspace unchanged, and carry a watermark above it.
+      // These commits leave the leaf of the first keyspace unchanged, and their durable watermarks
+      // are above it.
       for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       try StoreFixture.expectSound(store)
     }
     var files = try fixture.allBytes()
-    // Bitmap and catalog were written as often, and have lower numbers.
+    // The bitmap and the catalog were also written twice, but have lower page numbers than the
+    // leaf.
     let twice = images(files).filter { $0.value.count == 2 }
     let pair = try #require(twice.max { $0.key < $1.key }?.value)
     let older = try #require(files[pair[0].name])[range(of: pair[0])]
@@ -101,7 +103,7 @@ struct DamagedLogTests {
     #expect(try !store.verify().findings.isEmpty)
   }
 
-  // In a process of its own, which touching a mapping past the end of its file would end.
+  // Use a separate process, because accessing a mapping beyond the end of its file would crash it.
   @Test(.evidence("B2")) func `in a truncated segment is reported as corrupt`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -110,7 +112,8 @@ struct DamagedLogTests {
         try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
         for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       }
-      // Images only: no header is missing. An empty segment would count as none.
+      // The segment contains only images, so no header is missing. An empty segment would not be
+      // part of the log.
       let names = try fixture.names().filter { $0.hasPrefix("wal-") }
       try fixture.write([0], to: names[1])
       let store = try fixture.open()

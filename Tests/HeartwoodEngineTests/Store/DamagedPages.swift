@@ -2,14 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page file of a small closed store, to be changed page by page with repaired hashes.
+/// The page file of a small closed store, which tests change page by page with recomputed hashes.
 struct DamagedPages {
   static let pageByteCount = 4096
-  /// Everything is in the page file: the log was checkpointed.
+  /// The bytes of the page file, which contains the complete store, because the log was
+  /// checkpointed.
   private(set) var bytes: [UInt8]
   let header: HeaderSlot
 
-  /// Creates a store with several leaves under one root, with large values and with free pages.
+  /// Creates a store with several leaves under one root, large values and free pages.
   init() throws {
     let fixture = StoreFixture.inMemory()
     try fixture.run { store in
@@ -27,7 +28,7 @@ struct DamagedPages {
     try self.init(of: fixture)
   }
 
-  /// Adopts the page file of another store.
+  /// Reads the page file of another store.
   init(of fixture: StoreFixture) throws {
     bytes = try fixture.bytes(of: "pages")
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
@@ -40,7 +41,7 @@ struct DamagedPages {
     Int(Geometry.firstPageOffset) + page * Self.pageByteCount
   }
 
-  /// Calls `body` with a page to change, and repairs its hash.
+  /// Calls `body` with a page to change, and recomputes the hash of the page.
   mutating func change(_ page: Int, _ body: (MutableBytes) -> Void) {
     let block = ByteBlock(count: Self.pageByteCount)
     defer { block.keep() }
@@ -52,7 +53,7 @@ struct DamagedPages {
       start(page)..<start(page + 1), with: block.bytes.bytes.copied())
   }
 
-  /// Returns the result of `body` for a page.
+  /// Returns the result of `body` for the bytes of a page.
   func read<R>(_ page: Int, _ body: (Bytes) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { buffer in
       try body(Bytes(buffer).slice(start(page), Self.pageByteCount))
@@ -63,7 +64,7 @@ struct DamagedPages {
     read(0) { $0.load8(BitmapLayout.bits + page / 8) & UInt8(1 << (page % 8)) != 0 }
   }
 
-  /// The first used page of a kind for which `condition` holds.
+  /// Returns the first used page of a kind for which `condition` holds.
   func page(
     _ kind: PageKind, where condition: (Bytes) -> Bool = { _ in true }
   ) throws -> Int {
@@ -74,10 +75,11 @@ struct DamagedPages {
       })
   }
 
-  /// Changes a byte of a page without repairing its hash.
+  /// Changes a byte of a page without recomputing the hash.
   mutating func flip(_ page: Int, _ offset: Int) { bytes[start(page) + offset] ^= 1 }
 
-  /// Returns the offset of the next tree number in the catalog: the value of its first entry.
+  /// Returns the offset of the next tree number, which is the value of the first entry of the
+  /// catalog.
   func nextTreeOffset() throws -> Int {
     read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
@@ -85,14 +87,15 @@ struct DamagedPages {
     }
   }
 
-  /// Returns the tree number and root of a keyspace, from its row in the catalog.
+  /// Returns the row of a keyspace in the catalog: its offset, tree number, root and entry count.
   func row(_ name: String) throws -> (offset: Int, tree: UInt32, root: UInt32, count: UInt64) {
     try read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
       let prefix = Int(catalog.load16(NodeLayout.prefixLength.offset))
       try #require(prefix == 0)
       let heads = NodeLayout.headsOffset(prefixLength: 0)
-      // Names of at most seven bytes fit the heads completely, after the tag of strings.
+      // The head of a key contains the tag and up to seven bytes, so a short name is complete
+      // there.
       var wanted: UInt64 = 0
       for byte in [0x40] + Array(name.utf8) { wanted = wanted << 8 | UInt64(byte) }
       wanted <<= UInt64(8 * (7 - name.utf8.count))
@@ -105,7 +108,7 @@ struct DamagedPages {
     }
   }
 
-  /// Returns the offset in a leaf of the reference to its large value with this index.
+  /// Returns the offset, within a leaf, of the reference to its large value with this index.
   func reference(in leaf: Int, _ index: Int) -> Int {
     read(leaf) { page in
       let count = Int(page.load16(NodeLayout.count.offset))
@@ -116,8 +119,7 @@ struct DamagedPages {
     }
   }
 
-  /// Opens the store with these pages on another machine, and returns the findings of its
-  /// verification.
+  /// Opens the store with these pages on another machine, and returns what verification finds.
   func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// The descriptors of an open store in its process, and in other processes.
+/// Tests the descriptors of an open store, in its own process and in programs that it starts.
 @Suite("The descriptors of a store")
 struct DescriptorTests {
   private static func options() -> StoreOptions {
@@ -21,7 +21,7 @@ struct DescriptorTests {
     return options
   }
 
-  /// Creates every file that a store can have: segments, a map, a list of named generations.
+  /// Makes the store create every kind of file: segments, a map, a list of named generations.
   private static func use(_ store: Store) throws {
     let held = try store.write { try $0.keyspace("k").put(0, [1]) }
     try store.keep(held, as: "first")
@@ -37,7 +37,7 @@ struct DescriptorTests {
     await #expect(processExitsWith: .exitCode(42)) {
       let fixture = try StoreFixture.onDisk(Self.options())
       for descriptor in 0...2 { close(Int32(descriptor)) }
-      // Any code might print at any moment.
+      // Check all the time, because any thread might print to a standard stream.
       let watch = try Watch(for: fixture)
       let thread = SystemThread { watch.run() }
       let store = try fixture.open()
@@ -47,8 +47,8 @@ struct DescriptorTests {
       try store.close()
       let sawNothing = watch.end()
       thread?.join()
-      // The placeholders used while a file is opened are gone; the test's own library may have
-      // opened something.
+      // The placeholders that occupied the standard streams during openings are closed. Other code
+      // may have opened files with these descriptors.
       var status = stat()
       let areFree = (Int32(0)...2).allSatisfy {
         fstat($0, &status) == -1 || status.st_mode & S_IFMT != S_IFCHR
@@ -58,8 +58,10 @@ struct DescriptorTests {
     }
   }
 
-  /// Checks repeatedly whether a file of the store's disk has become a standard stream; the C
-  /// library opens system files for a moment, with any free descriptor.
+  /// Checks repeatedly whether a file on the store's disk has become a standard stream.
+  ///
+  /// Files on other disks are ignored, because the C library briefly opens system files with any
+  /// free descriptor.
   private final class Watch: Sendable {
     private let device: dev_t
     private let isOver = Atomic(false)
@@ -86,7 +88,7 @@ struct DescriptorTests {
       }
     }
 
-    /// Whether it has checked and found none.
+    /// Ends the checks; returns whether there were any and none of them found such a file.
     func end() -> Bool {
       isOver.store(true, ordering: .relaxed)
       return count.load(ordering: .relaxed) > 0 && !found.load(ordering: .relaxed)
@@ -104,7 +106,7 @@ struct DescriptorTests {
       for descriptor in own { #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
       #if os(Linux)
         let list = scratch.path(of: "list")
-        // The shell lists its own descriptors, those with which it was started.
+        // The shell lists the descriptors that it has inherited.
         let words = ["sh", "-c", "ls -l /proc/$$/fd > '\(list)'"]
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }

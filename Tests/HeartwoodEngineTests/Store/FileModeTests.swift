@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// The permissions of the files of a store.
+/// Tests the permissions of the files of a store.
 @Suite("The permissions of a store")
 struct FileModeTests {
   private func fixture(_ mode: UInt16?) throws -> StoreFixture {
@@ -22,7 +22,7 @@ struct FileModeTests {
     return try StoreFixture.onDisk(options)
   }
 
-  /// Writes until every file that a store can have exists.
+  /// Writes until every kind of file that a store can have exists.
   private func use(_ fixture: StoreFixture) throws {
     try fixture.run { store in
       let snapshot = try store.snapshot()

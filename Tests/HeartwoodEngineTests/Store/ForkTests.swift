@@ -11,9 +11,9 @@ import Testing
   import Darwin
 #endif
 
-/// The effects of a forked child on the stores of its parent: none.
+/// Tests that a forked child has no effect on the stores of its parent.
 ///
-/// Each test forks a process of its own.
+/// Each test runs in a separate process, which it forks.
 @Suite("A store after a fork")
 struct ForkTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {
@@ -23,7 +23,7 @@ struct ForkTests {
     return options
   }
 
-  /// Every call that can throw, by name, and those that are allowed in a child.
+  /// Makes every call that can throw, and returns the names of those that did not throw `forked`.
   private static func passed(
     _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
     _ path: String
@@ -58,8 +58,8 @@ struct ForkTests {
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
-      // A thread that no longer exists keeps its references, so the child releases one less without
-      // it.
+      // In the child, the maintenance thread no longer exists, but its references remain. Without
+      // this thread, the child releases all references.
       options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()
@@ -78,7 +78,7 @@ struct ForkTests {
         else { return 1 }
         let passed = Self.passed(opened, snapshot, reader, position, fixture.path)
         guard passed == [] else {
-          print("these calls were let through: \(passed)")
+          print("these calls were not rejected: \(passed)")
           fflush(nil)
           return 2
         }
@@ -86,9 +86,10 @@ struct ForkTests {
         return 0
       }
       #expect(child.wait() == 0)
-      // Releases in the child, and its `exit`, have no effect on the parent.
+      // Releasing the objects in the child, and its `exit`, must not affect the parent.
       let other = ForkedProcess {
-        // The descriptor numbers of the store belong to other files by now.
+        // The store's descriptors were closed in the child, so their numbers now refer to other
+        // files.
         let files = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
         cursor = nil
         keyspace = nil
@@ -99,11 +100,11 @@ struct ForkTests {
       #expect(other.wait() == 0)
       #expect(try fixture.names().contains("store.copy") == false)
       let opened = try #require(store)
-      // The parent's locks are all there.
+      // The parent must still have all its locks.
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
       let holderLock = try #require(HolderLock.open(getpid(), isReadOnly: false).byte)
       var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
-      // Without a maintenance thread a store publishes nothing.
+      // A store without a maintenance thread publishes no holder row.
       if isMapped { bytes += [LockByte.holderRow, holderLock] }
       for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
@@ -140,7 +141,7 @@ struct ForkTests {
     }
   }
 
-  /// The child returns through the calls in which it was forked.
+  /// Each child is forked inside a call, and leaves that call by an error.
   @Test(.evidence("E3"), .evidence("E4"))
   func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {
@@ -185,7 +186,7 @@ struct ForkTests {
       #expect(copy == (nil, 0))
       let compaction = ForkedProcess.within { fork in try store.compact { _ in fork() } }
       #expect(compaction == (nil, 0))
-      // None of it failed here: that would have disabled writing.
+      // If an operation had failed in the parent, writing would be disabled.
       try store.write { try $0.keyspace("k").put(3, [9]) }
       let content = try #require(try store.snapshot().keyspace("k"))
       let values = try (1...3).map { try content.get($0) }
@@ -199,7 +200,8 @@ struct ForkTests {
     }
   }
 
-  /// Locks that other threads hold at the moment of a fork are held for ever in the child.
+  /// If another thread holds a lock at the moment of a fork, the lock is never released in the
+  /// child.
   @Test(.evidence("E3")) func `makes no child wait for a thread of its parent`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
@@ -246,14 +248,14 @@ struct ForkTests {
       let store = try fixture.open()
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let early = ForkedProcess {
-        // The parent's store is one that another process has open.
+        // For the child, the parent's store is a store that another process has open.
         let joining = ForkedProcess.kind {
           let joined = try fixture.open()
           try joined.write { try $0.keyspace("k").put(2, [2]) }
           try joined.close()
         }
         guard joining == nil else { return 1 }
-        // Another store belongs to it, but not to its child.
+        // The child can use a store that it has opened itself, but the child's own child cannot.
         let failure = ForkedProcess.kind {
           let own = try other.open()
           try own.write { try $0.keyspace("k").put(1, [2]) }
@@ -261,7 +263,7 @@ struct ForkTests {
             ForkedProcess.kind { _ = try own.snapshot() } == .forked ? 0 : 1
           }
           guard child.wait() == 0, try own.verify().findings == [] else {
-            throw StorageError(.writesDisabled, "The store of the child is not its own.")
+            throw StorageError(.writesDisabled, "The child cannot use its own store.")
           }
           try own.close()
         }
@@ -287,7 +289,7 @@ struct ForkTests {
     }
   }
 
-  /// A copy of a descriptor keeps the locks of its file: a child must not have one.
+  /// A child must not have copies of the descriptors, because a copy keeps the locks of its file.
   @Test(.evidence("E4"), .evidence("I6"))
   func `has no locks when the parent is killed and the child lives on`() async throws {
     let directory = try ScratchDirectory()
@@ -299,14 +301,15 @@ struct ForkTests {
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let held = try store.snapshot()
       _ = ForkedProcess {
-        // The parent of the tests waits for the ends of its pipes.
+        // The test runner waits until the pipes to this process are closed, so close them.
         let own = descriptors(openIn: path)
         for descriptor in Int32(0)..<1024 where !own.contains(descriptor) { close(descriptor) }
         var number = Int64(getpid())
         let file = open(notes + ".new", O_WRONLY | O_CREAT, 0o644)
         _ = write(file, &number, 8)
         rename(notes + ".new", notes)
-        // Ended by the test, which other tests may delay for long, or by this.
+        // The test kills this process; the alarm is a fallback that allows for long delays by other
+        // tests.
         alarm(1200)
         while true { sleep(1) }
       }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A disk that is full and stays so: files cannot grow, but can be overwritten.
+/// Tests a disk that remains full, so that files cannot grow but can be overwritten.
 @Suite("A store on a full disk")
 struct FullDiskTests {
   private static let rowCount = 2000
@@ -20,7 +20,7 @@ struct FullDiskTests {
     try store.write { try $0.keyspace("a").put(number, value) }
   }
 
-  /// Puts rows until the disk is full; returns their number.
+  /// Puts rows until the disk is full, and returns their number.
   private func fill(_ store: Store) throws -> Int {
     for number in 0..<Self.rowCount * 10 {
       do { try put(store, number) } catch let error as StorageError {
@@ -47,8 +47,8 @@ struct FullDiskTests {
       let count = try fill(store)
       #expect(count > 300)
       try expectRows(store, 0..<count)
-      // Ten times as many bytes as the log has room for: each maintenance run makes room for the
-      // next commit.
+      // These puts write ten times as many bytes as the log has space for, so each maintenance run
+      // must make space for the next commit.
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()
@@ -59,7 +59,7 @@ struct FullDiskTests {
       try expectRows(store, count - 10..<count)
       try store.checkpoint()
       try store.compact()
-      // There is space again, and writing continues.
+      // There is free space again, so more rows can be put.
       for number in 0..<100 { try put(store, number) }
       #expect(try disk.used() <= disk.limit)
     }
@@ -92,7 +92,7 @@ struct FullDiskTests {
       let snapshot = try store.snapshot()
       for number in 0..<count / 2 {
         do { try store.write { try $0.keyspace("a").delete(number) } } catch {
-          // The held generation needs its pages: there may be no space for both.
+          // There may be no space for both the pages of the held generation and the new ones.
           #expect((error as? StorageError)?.kind == .diskFull)
           break
         }

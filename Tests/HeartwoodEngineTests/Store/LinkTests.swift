@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// Stores unpacked from untrusted archives, with links to files elsewhere.
+/// Tests stores unpacked from untrusted archives, with links to files elsewhere.
 @Suite("A store with symbolic links")
 struct LinkTests {
   private static let names = [
@@ -31,7 +31,7 @@ struct LinkTests {
     try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
   }
 
-  /// Opens the store and uses every file that it can have.
+  /// Opens the store and uses every kind of file that it can have.
   private func use() throws {
     let store = try fixture.open()
     let snapshot = try store.snapshot()

@@ -3,13 +3,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The cost of live generations of another process, and their end.
+/// Tests the cost of finding the live generations of another process.
 @Suite("The cost of live generations", .serialized)
 struct LiveCostTests {
   private static let counts =
     ProcessInfo.processInfo.environment["HEARTWOOD_LONG"] == "1" ? [100, 1000, 10_000] : [100]
 
-  /// A lock query returns one lock, and each side of it is queried again.
+  /// A lock query returns only one lock, so the ranges on both sides of it must be queried too.
   @Test(.evidence("I6"), arguments: counts)
   func `is two lock queries for each`(count: Int) throws {
     let calls = CountingFileSystem(PosixFileSystem())

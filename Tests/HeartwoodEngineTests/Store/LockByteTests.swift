@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The protection that each byte of the lock file provides against other processes.
+/// Tests how each byte of the lock file protects a store from other processes.
 @Suite("The lock bytes of a store")
 struct LockByteTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -15,7 +15,7 @@ struct LockByteTests {
     return .on(fileSystem, options)
   }
 
-  /// The lock file as another process has it open.
+  /// Opens the lock file as another process.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
   }
@@ -45,8 +45,9 @@ struct LockByteTests {
     #expect(try !isHeld(LockByte.presenceReadOnly, other))
   }
 
-  /// Only a process that is alone may recover: beside others it would end their decisions and
-  /// declare unsynced commits durable.
+  /// Only a process that is alone may run recovery.
+  ///
+  /// Otherwise it would end the decisions of other processes and declare unsynced commits durable.
   @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -137,7 +138,7 @@ struct LockByteTests {
       var questionCount = 0
       fileSystem.onQuestion = {
         questionCount += 1
-        // It has had its turn.
+        // Release the doorbell at the third query, as a process does that has had its turn.
         guard questionCount == 3 else { return }
         _ = try? other.lock(.none, LockByte.doorbell..<LockByte.doorbell + 1)
       }
@@ -147,7 +148,7 @@ struct LockByteTests {
     }
   }
 
-  /// The kernel reports any lock, and this one the oldest.
+  /// The kernel may report any of several locks; the simulated one reports the oldest.
   @Test(.evidence("I6")) func `of live generations are all found, in any order`() throws {
     let fixture = fixture()
     let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]
@@ -165,7 +166,8 @@ struct LockByteTests {
     }
   }
 
-  /// Frames that the reader has verified may be lost: they would be overwritten under it.
+  /// Frames that the reader has verified may be lost and would then be overwritten while it reads
+  /// them.
   @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {
@@ -188,7 +190,7 @@ struct LockByteTests {
     }
   }
 
-  /// A reader does not prove that the counters are of this boot.
+  /// The presence of a reader does not prove that the counters belong to this boot.
   @Test(.evidence("D7")) func `do not validate counters of another boot`() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = StoreFixture.on(disk, fixture().options)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The reaction to incorrect use of a store: it traps or throws.
+/// Tests that incorrect use of a store traps or throws.
 @Suite("Misuse of a store")
 struct MisuseTests {
   @Test(.evidence("U1"))
@@ -150,7 +150,7 @@ struct MisuseTests {
     isRefused { try store.write { _ in } }
     isRefused { try store.checkpoint() }
     isRefused { _ = try store.verify() }
-    // An earlier snapshot stays unchanged.
+    // An earlier snapshot has not changed.
     #expect(try snapshot.keyspace("a")?.get("key") == [1])
   }
 

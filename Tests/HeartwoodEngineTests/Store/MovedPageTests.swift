@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A page that was verified in the page file is verified again after a checkpoint has replaced it.
+/// Tests that a page verified in the page file is verified again after a checkpoint has replaced
+/// it.
 @Suite("A checkpointed page")
 struct MovedPageTests {
-  /// Both leaves are complete, of the same tree and of the same age.
+  /// Both leaves are valid and belong to the same tree and the same commit.
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of another page`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
@@ -51,7 +52,7 @@ struct MovedPageTests {
       try store.checkpoint()
       if value == 1 { #expect(try store.snapshot().keyspace("k")?.get(1) == [1]) }
     }
-    // Bitmap and catalog come first; the leaf of the only keyspace is page 2.
+    // The bitmap is page 0, the catalog page 1, and the leaf of the only keyspace page 2.
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .write))
     let start = Geometry.firstPageOffset + 2 * 4096
     let leaf = try file.bytes(at: start, 4096)

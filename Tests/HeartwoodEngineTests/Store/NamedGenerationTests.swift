@@ -55,7 +55,7 @@ struct NamedGenerationTests {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
       }
     }
-    // A released generation does not come back with the next process.
+    // A released generation is not readable again in the next process.
     try fixture.run { store in
       for generation in generations {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
@@ -107,7 +107,8 @@ struct NamedGenerationTests {
     }
   }
 
-  /// A search for a commit that never existed, with an obsolete map, did not end.
+  /// In an earlier version, a search with an obsolete map for a commit that never existed did not
+  /// end.
   @Test(.evidence("I5")) func `may leave an unneeded map behind`() throws {
     try StoreFixture.inMemory().run { store in
       try store.keep(try Self.put(store, 1), as: "x")
@@ -128,7 +129,8 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // In the background, a segment could be created ahead in between, and count as log.
+    // Background maintenance could create a segment in between, which would count as part of the
+    // log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -141,7 +143,8 @@ struct NamedGenerationTests {
       let before = store.statistics.logByteCount
       for number in 1..<4 { try store.release("\(number)") }
       try store.checkpoint()
-      // Each value overwrote the one before the last; the newest of both is left.
+      // Successive values alternate between two sets of pages. Only the newest images of both sets
+      // are left, so two of the four values are freed.
       #expect(store.statistics.logByteCount <= before - 2 * 400_000)
       #expect(try store.liveGenerations().map(\.names) == [["oldest"]])
     }
@@ -172,7 +175,7 @@ struct NamedGenerationTests {
     #expect(try Self.value(store, generation) == 1)
   }
 
-  /// The list on the disk is still the old one, and its state is certain.
+  /// The list on the disk is known to be unchanged, so a later attempt can succeed.
   @Test(.evidence("F1"), .evidence("F6")) func `is not named if the disk is full`() throws {
     let disk = SimulatedDisk(seed: 4)
     try StoreFixture.on(disk).run { store in

@@ -3,10 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Any contents of a path: a store is opened, anything else is reported and left unchanged.
+/// Tests that opening a path with arbitrary contents either opens a store or reports an error and
+/// changes nothing.
 @Suite("An opening")
 struct OpeningTests {
-  /// A closed store on disk with few entries.
+  /// Returns a closed store on disk with few entries.
   private func sample(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -15,7 +16,7 @@ struct OpeningTests {
     return fixture
   }
 
-  /// The map lacks frames that the older page file still needs.
+  /// The map no longer lists frames that the older page file still needs.
   @Test(.evidence("D10"), .evidence("B2"))
   func `of a page file older than the map throws`() throws {
     let fixture = try StoreFixture.onDisk()
@@ -27,12 +28,13 @@ struct OpeningTests {
       try store.checkpoint()
     }
     try fixture.write(older, to: "pages")
-    // Without it, the state read from the files is not known any more.
+    // The counters would still describe the state of the newer page file, so remove them.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try expectRefusal(fixture, .corrupt)
   }
 
-  /// Expects an error of a kind, with a file and a sentence, and unchanged files.
+  /// Expects that opening throws an error of the given kind, with a file and a proper message, and
+  /// changes no files.
   private func expectRefusal(
     _ fixture: StoreFixture, _ kind: StorageError.Kind,
     _ location: SourceLocation = #_sourceLocation
@@ -47,9 +49,9 @@ struct OpeningTests {
       #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
       if let error { Self.expectSentence(error, location) }
       var after = try fixture.allBytes()
-      // Created if it is missing, and always empty.
+      // Opening creates the lock file if it is missing; this file is always empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
-      // By name, since the bytes of complete files are not informative.
+      // Report names instead of bytes, which would not be informative.
       let names = Set(before.keys).union(after.keys)
       let changed = names.filter { before[$0] != after[$0] }.sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)
@@ -67,7 +69,7 @@ struct OpeningTests {
     }
   }
 
-  // MARK: What is no store
+  // MARK: Other files
 
   @Test(.evidence("B4")) func `of a directory with other files throws`() throws {
     let fixture = try StoreFixture.onDisk()
@@ -130,9 +132,9 @@ struct OpeningTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
-  // MARK: What is another store
+  // MARK: Other stores and formats
 
-  /// Writes a field into both header slots, with matching hashes.
+  /// Writes a field to both header slots and recomputes their hashes.
   private func setHeader(_ fixture: StoreFixture, _ field: Field, _ value: UInt32) throws {
     let bytes = try fixture.bytes(of: "pages")
     let block = ByteBlock(count: bytes.count)
@@ -158,7 +160,7 @@ struct OpeningTests {
     let fixture = try sample()
     try setHeader(fixture, field, value)
     try expectRefusal(fixture, .incompatibleFormat)
-    // A program of that format may be creating another page file at this moment.
+    // A program that uses the other format may be creating a page file at this moment.
     try fixture.write([1, 2, 3], to: "pages.new")
     try expectRefusal(fixture, .incompatibleFormat)
   }
@@ -207,9 +209,10 @@ struct OpeningTests {
     try expectRefusal(copy, .corrupt)
   }
 
-  /// The files of a store whose last commits are in the log only, as a dead process leaves them.
+  /// Returns the files of a store as a dead process leaves them, with the last commits only in the
+  /// log.
   ///
-  /// One of the commits spans several segments; all but the last were synced.
+  /// One of these commits spans several segments, and all except the last commit were synced.
   private func abandonedCopy() throws -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -235,7 +238,7 @@ struct OpeningTests {
     try complete.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 22)
     }
-    // Those created ahead are empty.
+    // The last three segments were created in advance and are empty.
     for position in 0..<names.count - 3 {
       let copy = try abandonedCopy()
       try copy.fileSystem.remove(copy.path(of: names[position]))
@@ -243,7 +246,7 @@ struct OpeningTests {
     }
   }
 
-  // In a process of its own, which a trap may end.
+  // Use a separate process, because a failure would be a trap.
   @Test(.evidence("B2")) func `is not disturbed by a stray segment that appears later`() async {
     await #expect(processExitsWith: .success) {
       var options = StoreOptions()

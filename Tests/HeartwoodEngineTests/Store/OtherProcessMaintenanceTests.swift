@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The view that this process has of a page file that another one has advanced.
+/// Tests how this process sees a page file that another process has checkpointed.
 @Suite("A page file that another process checkpoints")
 struct OtherProcessMaintenanceTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -28,8 +28,9 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// This process had read the page before, and has the commit in between in memory: no read of the
-  /// log shows that the page has changed.
+  /// No read of the log shows this process that the page has changed.
+  ///
+  /// The process has read the page before, and it has the commit in between in memory.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)
@@ -41,7 +42,7 @@ struct OtherProcessMaintenanceTests {
         try put(first, "a", 2)
         var held: Snapshot? = try first.snapshot()
         try put(first, "b", 1)
-        // Up to the generation held here, where the page is newer.
+        // The other process checkpoints up to the held generation, in which the page is newer.
         let result = try second.checkpoint()
         #expect(result.checkpointedGeneration == held?.generation)
         withExtendedLifetime(held) {}
@@ -52,7 +53,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Another process has truncated the file, and this one assumes its old length.
+  /// Another process has truncated the file, but this process still assumes its old length.
   @Test(.evidence("F6")) func `is long enough for each commit`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
     let (here, elsewhere) = try fixture()
@@ -69,7 +70,8 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The run is about to truncate the file to what the store had when it began.
+  /// The maintenance run is about to truncate the file to the size that was sufficient when the run
+  /// began.
   @Test(.evidence("F6")) func `is long enough for a commit during the maintenance run`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
     let (here, elsewhere) = try fixture()
@@ -96,17 +98,18 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  // MARK: What was read before
+  // MARK: Pages read before
 
-  /// The ways in which this process learns what another one has written and checkpointed.
+  /// The ways in which this process finds what another process has written and checkpointed.
   enum Way: CaseIterable {
-    /// From the groups after the known ones.
+    /// It reads the groups after those that it knows.
     case readingOn
-    /// From the header slot, since the log does not lead there any more.
+    /// It starts from the header slot, because the log no longer leads to the new commits.
     case fromTheStart
   }
 
-  /// Checkpoints a value here, reads it, and checkpoints another one in the other process.
+  /// Checkpoints a value in this process, reads it, and checkpoints another value in the other
+  /// process.
   private func exchange(_ first: Store, _ second: Store, _ way: Way) throws {
     try put(first, "a", 1)
     try first.checkpoint()
@@ -127,7 +130,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Bytes that another process has written are unverified here.
+  /// Bytes written by another process have not been verified by this process.
   @Test(.evidence("B1"), arguments: Way.allCases)
   func `is verified again when its commits are found`(way: Way) throws {
     let (here, elsewhere) = try fixture(.mapped)
@@ -155,7 +158,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// A generation table as the maintenance thread of a process without readers has it.
+  /// The table is that of the maintenance thread in a process without readers.
   @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
     let (here, elsewhere) = try fixture()
     try here.run { first in

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page usage of stores whose content is known.
+/// Tests the page usage of stores with known contents.
 @Suite("The page usage")
 struct PageUsageTests {
   private func count(_ kind: PageUsage.Kind, in pages: [PageUsage]) -> Int {
@@ -25,10 +25,11 @@ struct PageUsageTests {
       let pages = try store.pageUsage(of: store.snapshot())
       #expect(pages.count == store.statistics.pageCount)
       #expect(pages.first == PageUsage(.bitmap, usedByteCount: 4096))
-      // The root of the numbers. The catalog and the large keyspace have one leaf each.
+      // Only the tree of the numbers has a branch, its root; the catalog and the large keyspace
+      // have one leaf each.
       #expect(count(.branch, in: pages) == 1)
       #expect(count(.leaf, in: pages) >= 2 + 200 * 60 / 4096)
-      // An overflow page holds its size less 32 bytes.
+      // An overflow page has a header of 32 bytes.
       #expect(count(.overflow, in: pages) == 3)
       #expect(count(.overflowIndex, in: pages) == 1)
       let bytes = pages.filter { $0.kind == .overflow }.map(\.usedByteCount)
@@ -52,10 +53,11 @@ struct PageUsageTests {
       }
       let before = try store.pageUsage(of: store.snapshot()).filter { $0.kind == .leaf }
       for page in before { #expect(page.usedByteCount <= pageByteCount) }
-      // Loading in order fills all leaves but the last of the tree and the catalog's.
+      // Loading sorted entries fills all leaves except the last leaf of the tree and the leaf of
+      // the catalog.
       #expect(before.count { Int($0.usedByteCount) * 10 > pageByteCount * 8 } >= before.count - 2)
-      // An entry takes its value, the lengths in its cell, the head of its key and a slot; a leaf
-      // its header and the prefix of its keys; and the catalog is a leaf too.
+      // An entry uses space for its value, the lengths in its cell, the head of its key and a slot.
+      // A leaf also has a header and the prefix of its keys, and the catalog is a leaf too.
       let bytes = before.reduce(0) { $0 + Int($1.usedByteCount) }
       let entries = 20_000 * (50 + 4 + 8 + 2)
       #expect(entries + before.count * 40..<entries + before.count * 56 + 200 ~= bytes)
@@ -129,7 +131,7 @@ struct PageUsageTests {
 }
 
 extension DamagedPages {
-  /// Returns the page usage of a store with these pages, opened for reading only.
+  /// Returns the page usage of a store with these pages, opened read-only.
   func pageUsage(_ access: StoreOptions.Access) throws -> [PageUsage] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

@@ -2,14 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A store opened for reading before any process has written to it in this boot of the machine:
-/// there are no shared counters, and only the contents of the files are known.
+/// Tests a store opened read-only before any process has written to it since the machine booted.
+///
+/// There are no shared counters, so only the contents of the files are known.
 @Suite("A reader without shared counters")
 struct PrivateReaderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
-  /// A closed store with one entry, whose counters are those of an earlier boot, and the same
-  /// location for a reader.
+  /// Returns a closed store with one entry and without counters, as after a restart of the machine,
+  /// for a writer and for a reader.
   private func fixtures() throws -> (writer: StoreFixture, reader: StoreFixture) {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -59,7 +60,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// The log contains no trace of it: the segments with the commits were deleted.
+  /// The log contains no trace of these commits, because their segments were deleted.
   @Test(.evidence("I1"), .evidence("I8"))
   func `sees commits made and checkpointed after it opened the store`() throws {
     let (writing, reading) = try fixtures()
@@ -99,7 +100,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// The private core had a thread of its own.
+  /// Before it finds the counters, the reader has a private core with its own thread.
   @Test(.evidence("I6")) func `releases its lock when it finds the shared counters`() throws {
     var (writing, reading) = try fixtures()
     reading.options.maintenance = .background

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Actions of another process between two steps of this one.
+/// Tests actions of another process between two steps of this process.
 @Suite("A store in several processes")
 struct ProcessOrderTests {
   private let memory = MemoryFileSystem()
@@ -13,7 +13,7 @@ struct ProcessOrderTests {
     return .on(fileSystem, options)
   }
 
-  /// About a hundred pages.
+  /// Fills about a hundred pages.
   private func fill(_ store: Store) throws {
     try store.write { transaction in
       let keyspace = try transaction.keyspace("large")
@@ -43,8 +43,8 @@ struct ProcessOrderTests {
     }
   }
 
-  /// The counter is reset to its value before the maintenance run: for everyone else, the run has
-  /// died.
+  /// The counter is reset to its value before the maintenance run, as if the process had died
+  /// before publishing the new value.
   @Test(.evidence("D12"))
   func `can be read while a maintenance run repeats the steps of a dead one`() throws {
     let observed = ObservedFileSystem(memory)
@@ -58,7 +58,8 @@ struct ProcessOrderTests {
         observed.onSync = { path in
           guard path.hasSuffix("/pages") else { return }
           lookCount += 1
-          // For reading: closing must not wait for the maintenance run, and verifying would.
+          // Open read-only, because closing would otherwise wait for the maintenance run, as would
+          // verification.
           var reader = fixture(OtherProcess(memory))
           reader.options.isReadOnly = true
           #expect(throws: Never.self) {
@@ -74,7 +75,7 @@ struct ProcessOrderTests {
     }
   }
 
-  /// Runs `body` once, after the header slots of the page file were read through `observed`.
+  /// Runs `body` once, after both header slots of the page file have been read through `observed`.
   private func afterHeaders(
     _ observed: ObservedFileSystem, _ body: @escaping () throws -> Void
   ) {

@@ -11,11 +11,12 @@ import Testing
   import Darwin
 #endif
 
-/// Stores and real processes: the remains of a killed one, and the errors of a second one.
+/// Tests stores with real processes: what a killed process leaves behind, and errors in a second
+/// process.
 @Suite("A store and other processes")
 struct ProcessTests {
-  /// A process writes numbers, records each acknowledged one in a file beside the store, and is
-  /// killed at a random moment; four times on the same store.
+  /// Four times, a process writes numbers to the same store, records each acknowledged number in
+  /// another file, and is killed at a random time.
   @Test(.evidence("D4"), .evidence("I6"))
   func `lose no commit when one is killed`() async throws {
     let directory = try ScratchDirectory()
@@ -41,18 +42,18 @@ struct ProcessTests {
           number += 1
         }
       }
-      // The lock ended with the process.
+      // The lock was released when the process ended.
       let store = try Store(at: path)
       let noted = try Data(contentsOf: URL(fileURLWithPath: notes)).count / 8
       let numbers = try #require(try store.snapshot().keyspace("numbers"))
       #expect(try numbers.count() >= noted, "round \(round)")
       for number in 0..<noted where try numbers.get(number)?.first != UInt8(number & 0xFF) {
-        Issue.record("round \(round): \(number) was acknowledged and is not there")
+        Issue.record("round \(round): \(number) was acknowledged, but is missing")
       }
       #expect(!store.recovery.startedLineage, "round \(round)")
       #expect(try store.verify().findings == [], "round \(round)")
       try store.close()
-      // A commit that was found but not recorded stays.
+      // A commit may have been found without being recorded; it remains, so record it now.
       let count = try numbers.count()
       try Data(count: count * 8).write(to: URL(fileURLWithPath: notes))
     }

@@ -32,7 +32,7 @@ func trackOrders(at path: String) throws -> [String] {
 }
 // README ends
 
-/// The code of `README.md`: it is the code above, and it behaves as described.
+/// Tests that the code in `README.md` is the code above and behaves as described.
 @Suite("The code in the README")
 struct ReadmeTests {
   @Test func `runs and shows both generations`() throws {

@@ -3,11 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The behaviour of a store whose directory or files are deleted, moved or replaced while it is
-/// open.
+/// Tests a store whose directory or files are deleted, moved or replaced while it is open.
 @Suite("A store whose files are replaced")
 struct ReplacedFileTests {
-  /// An action on an open store.
+  /// A change made to the files of an open store.
   enum Change: String, CaseIterable, Sendable {
     case deleted, replacedByNewStore, pagesReplaced, pagesDeleted, locksReplaced, countersReplaced
     case segmentReplaced
@@ -32,7 +31,7 @@ struct ReplacedFileTests {
 
   private func kind(_ body: () throws -> Void) -> StorageError.Kind? { ForkedProcess.kind(body) }
 
-  /// Replaces one of the store's files by an equal file.
+  /// Replaces a file of the store with an identical copy.
   private func replace(_ name: String) throws {
     let path = fixture.path(of: name)
     try files.copyItem(atPath: path, toPath: path + ".copy")
@@ -56,7 +55,7 @@ struct ReplacedFileTests {
     }
   }
 
-  /// The bytes of all files in the directory, if it exists.
+  /// Returns the bytes of all files in the directory; empty if it does not exist.
   private func bytes() throws -> [String: [UInt8]] {
     try files.fileExists(atPath: fixture.path) ? fixture.allBytes() : [:]
   }
@@ -66,7 +65,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // Whether the last change of a name is some time ago, which decides how it is compared.
+    // If the names have not changed for a while, the store compares them in another way.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)
@@ -95,7 +94,7 @@ struct ReplacedFileTests {
     let moved = fixture.path + "-moved"
     try put(1, in: store)
     try files.moveItem(atPath: fixture.path, toPath: moved)
-    // Another store at the earlier path: neither is disturbed.
+    // Create another store at the earlier path; neither store may affect the other.
     try fixture.with(OtherProcess(PosixFileSystem())).run { try put(2, in: $0) }
     let before = try fixture.allBytes()
     for key in 3..<200 { try put(key, in: store, .normal) }

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// System limits on a real process; each test in a process of its own.
+/// Tests system limits of a real process, each test in a separate process.
 @Suite("A process short of resources")
 struct ResourceLimitTests {
   private static func options() -> StoreOptions {
@@ -27,7 +27,7 @@ struct ResourceLimitTests {
     private typealias LimitedResource = Int32
   #endif
 
-  /// Lowers a limit, or restores it.
+  /// Sets a limit, or restores it if `value` is `nil`.
   private static func limit(_ limited: LimitedResource, to value: rlim_t?) {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -42,10 +42,11 @@ struct ResourceLimitTests {
 
   private static func limitFileSizes(to byteCount: rlim_t?) { limit(RLIMIT_FSIZE, to: byteCount) }
 
-  /// The limit of a shell on macOS.
+  /// Sets the limit on descriptors to that of a shell on macOS.
   private static func limitDescriptors() { limit(RLIMIT_NOFILE, to: 256) }
 
-  /// Small segments, so that a log of some megabytes has more of them than descriptors are allowed.
+  /// Returns options with small segments, so that a log of some megabytes has more segments than
+  /// the process may have descriptors.
   private static func smallSegments(isMapped: Bool) -> StoreOptions {
     var options = options()
     options.access = isMapped ? .mapped : .buffered
@@ -92,7 +93,7 @@ struct ResourceLimitTests {
         try Self.expectAll(elsewhere.snapshot(), 1)
         try StoreFixture.expectSound(store)
       }
-      // Nothing was checkpointed: the complete log is after the page file's state.
+      // Nothing was checkpointed, so the complete log is still needed.
       #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
       try fixture.run { store in
         #expect(descriptors(openIn: fixture.path).count < 50)
@@ -104,8 +105,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// The older generation is read from segments that a maintenance run deletes meanwhile, here and
-  /// elsewhere.
+  /// The older generation is read from segments that a maintenance run deletes at the same time, in
+  /// this process and in another one.
   @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
@@ -126,7 +127,8 @@ struct ResourceLimitTests {
       for _ in 0..<2 {
         for snapshot in old { try Self.expectAll(snapshot, 1) }
         for snapshot in newer { try Self.expectAll(snapshot, 2) }
-        // The first advances the page file to the old generation, whose segments are deleted.
+        // The first checkpoint advances the page file to the old generation and deletes the
+        // segments before it.
         try store.checkpoint()
       }
       let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
@@ -137,7 +139,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// A page file that must not grow any more counts as a full disk, and no signal ends the process.
+  /// Reaching the size limit of the page file must be treated as a full disk, without a signal that
+  /// ends the process.
   @Test(.evidence("F1"))
   func `rolls back a transaction beyond the file size limit, and continues after it is raised`()
     async
@@ -155,7 +158,7 @@ struct ResourceLimitTests {
         #expect(error?.kind == .diskFull)
         #expect(try store.snapshot().keyspace("k")?.count() == 1)
       }
-      // A commit that fits succeeds.
+      // A smaller commit succeeds.
       try store.write { try $0.keyspace("k").put(3, [3]) }
       Self.limitFileSizes(to: nil)
       try store.write { try $0.keyspace("k").put(2, large) }
@@ -175,7 +178,7 @@ struct ResourceLimitTests {
       while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
       #expect(errno == EMFILE)
       var failure: StorageError?
-      // A new segment needs a descriptor.
+      // A commit fails as soon as it needs a new segment, which needs a descriptor.
       for number in 2..<100 where failure == nil {
         do {
           try store.write { try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 900)) }
@@ -187,9 +190,9 @@ struct ResourceLimitTests {
       let opening = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(opening?.errno == EMFILE)
       for descriptor in taken { close(descriptor) }
-      // Nothing was written before the error, so it affects that call only.
+      // The error occurred before anything was written, so it does not affect later calls.
       try store.write { try $0.keyspace("k").put(0, [1]) }
-      // The failed attempt has not released the locks.
+      // The failed opening has not released the locks of the store.
       let locks = StoreLocks(
         file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite))

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes on one store, step by step, compared with a dictionary for each generation.
+/// Compares several processes on one store, step by step, with a dictionary for each generation.
 ///
-/// They are openings of one process that share only the files, so that every run does the same.
-/// Random numbers decide which one opens first, runs maintenance or dies.
+/// The processes are openings in one process that share only the files, so that every run is the
+/// same. Random numbers decide which process opens the store, runs maintenance or dies next.
 @Suite("A store of several processes")
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -93,7 +93,7 @@ struct SeveralProcessesTests {
 
   private func expect(_ snapshot: Snapshot, _ world: World) throws {
     guard try content(of: snapshot) == world.history[snapshot.generation] else {
-      throw Mismatch(description: "generation \(snapshot.generation) has another content")
+      throw Mismatch(description: "generation \(snapshot.generation) has other contents")
     }
   }
 
@@ -101,7 +101,7 @@ struct SeveralProcessesTests {
     guard let store = world.processes[number].store else {
       let store = try world.processes[number].fixture.open()
       world.processes[number].store = store
-      // A new lineage begins with a commit without changes.
+      // The first commit of a new lineage makes no changes.
       world.newest = try store.snapshot().generation
       world.history[world.newest] = world.content
       return try expect(store.snapshot(), world)
@@ -111,7 +111,7 @@ struct SeveralProcessesTests {
     case 8..<11:
       let snapshot = try store.snapshot()
       guard snapshot.generation == world.newest else {
-        throw Mismatch(description: "\(snapshot.generation) for \(world.newest)")
+        throw Mismatch(description: "the newest is \(snapshot.generation), not \(world.newest)")
       }
       try expect(snapshot, world)
     case 11: world.processes[number].held.append(try store.snapshot())
@@ -159,7 +159,7 @@ struct SeveralProcessesTests {
     } catch is Abandoned {}
   }
 
-  /// A generation that one process holds is available to every other.
+  /// Pins a generation that some process holds, which must be available to all others.
   private func pinGiven(_ world: inout World, _ store: Store) throws {
     let held = world.processes.flatMap(\.held)
     if !held.isEmpty {
@@ -187,7 +187,7 @@ struct SeveralProcessesTests {
       world.kept[name] = world.newest
     }
     guard try store.namedGenerations() == world.kept else {
-      throw Mismatch(description: "other names are kept")
+      throw Mismatch(description: "the named generations differ")
     }
   }
 }

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The conditions under which counters of an earlier run are trusted: the same boot, and these very
-/// files.
+/// Tests when the counters of an earlier process are trusted: only in the same boot and with the
+/// same files.
 @Suite("Counters of an earlier opening")
 struct SharedCountersTrustTests {
   private func fixture(_ fileSystem: any FileSystem = MemoryFileSystem()) -> StoreFixture {
@@ -18,13 +18,12 @@ struct SharedCountersTrustTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// Writes, and releases the store like a process that dies.
+  /// Commits, and releases the store as if the process had died.
   private func leave(_ fixture: StoreFixture, _ numbers: ClosedRange<Int>) throws {
     try commit(try fixture.open(), numbers)
   }
 
-  /// Whether the next opening began a new lineage instead of continuing; it must find `count`
-  /// entries.
+  /// Opens the store and returns whether this began a new lineage; expects `count` entries.
   private func beginsAnew(_ fixture: StoreFixture, count: Int) throws -> Bool {
     try fixture.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == count)
@@ -59,7 +58,8 @@ struct SharedCountersTrustTests {
     #expect(try beginsAnew(fixture, count: 3))
   }
 
-  /// The frame numbers used since would be used again, for other states.
+  /// Otherwise the frame numbers used after the copy was made would be used again, for other
+  /// states.
   @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
   func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
     let fixture = fixture()
@@ -79,13 +79,13 @@ struct SharedCountersTrustTests {
     #expect(isUnchanged)
   }
 
-  /// Falsifies a counter while no process has the store open.
+  /// Sets a counter to an incorrect value while no process has the store open.
   private func set(_ word: Field, to value: UInt64, _ fixture: StoreFixture) throws {
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
     SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)
   }
 
-  /// A reader would wait for ever for a generation that is not below the floor.
+  /// With such counters, a reader would wait for ever for a generation that is not below the floor.
   @Test(
     .evidence("B2"),
     arguments: [

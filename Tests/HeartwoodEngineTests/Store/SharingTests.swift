@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Concurrent openings of a store, and the rights of a reader.
+/// Tests concurrent openings of a store, and what a reader may do.
 @Suite("A second opening")
 struct SharingTests {
   private func sample(_ access: StoreOptions.Access = .mapped) throws -> StoreFixture {
@@ -37,7 +37,7 @@ struct SharingTests {
     #expect(try keyspace.get("large")?.count == 50_000)
   }
 
-  /// Under any name: they are identified by device and inode.
+  /// Stores are identified by device and inode, so the path does not matter.
   @Test(.evidence("I8"))
   func `in one process shares the state of the first`() throws {
     let fixture = try sample()
@@ -144,7 +144,7 @@ struct SharingTests {
     #expect(isUnchanged)
   }
 
-  /// The log still has everything: the store was released, as if its process had died.
+  /// All commits are still in the log, because the store was released as if its process had died.
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
   func `for reading sees commits that only the log has`(access: StoreOptions.Access) throws {
     let fixture = try sample(access)
@@ -180,8 +180,8 @@ struct SharingTests {
     try setPermissions(0o444, 0o555)
     defer { try? setPermissions(0o644, 0o755) }
     try readOnly(fixture).run { try expectReadable($0) }
-    // Permissions do not stop an administrator, as in many containers. So the test observes the
-    // file operations of the engine: none opens a file for writing.
+    // Permissions do not stop an administrator, and many containers run as one. Therefore the test
+    // checks that the engine opens no file for writing.
     let guarded = WriteGuard(fixture.fileSystem)
     var options = fixture.options
     options.isReadOnly = true
@@ -199,7 +199,7 @@ struct SharingTests {
         try expectReadable(second)
       }
       try expectReadable(first)
-      // A writer may attach to them, and they see its commits.
+      // A writer may attach to the store, and the readers see its commits.
       try fixture.elsewhere().run { writer in
         try writer.write { try $0.keyspace("new").put(1, [1]) }
         #expect(try first.snapshot().keyspace("new")?.get(1) == [1])
@@ -210,14 +210,14 @@ struct SharingTests {
   }
 }
 
-/// A read-only file system: the first attempt to change it is an error.
+/// A file system that rejects all changes.
 private final class WriteGuard: FileSystem {
   private let inner: any FileSystem
 
   init(_ inner: any FileSystem) { self.inner = inner }
 
   private static func refusal(_ path: String) -> StorageError {
-    StorageError(.io, "This was to be read only.", file: path)
+    StorageError(.io, "The store was opened read-only, but changes a file.", file: path)
   }
 
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {

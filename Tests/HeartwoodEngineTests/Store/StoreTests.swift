@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The store as a program uses it: on real files, mapped and buffered.
+/// Tests the store as a program uses it, on real files, with mapped and with buffered reading.
 @Suite("A store")
 struct StoreTests {
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])

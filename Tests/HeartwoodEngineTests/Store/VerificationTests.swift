@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The findings of `verify()` for stores with wrong pages and matching hashes.
+/// Tests what `verify()` finds in stores with incorrect pages and valid hashes.
 @Suite("A verification")
 struct VerificationTests {
-  /// One defect of a store, and a word of the finding to which it must lead.
+  /// A defect of a store, with a word that one of the findings must contain.
   enum Damage: String, CaseIterable, Sendable {
     case usedPageMarkedFree, freePageMarkedUsed, missingPageMarkedUsed, lostBitmap
     case childTwice, childMissing, childrenExchanged, treesExchanged, rootInUseTwice
@@ -52,7 +52,7 @@ struct VerificationTests {
     try damagePages(damage, &pages)
     let findings = try pages.findings()
     #expect(findings.contains { $0.contains(damage.word) }, "\(findings)")
-    // The same through mappings, except for what the length of a mapped file rules out.
+    // The findings must be the same with mapped reading.
     #expect(try pages.findings(.mapped).contains { $0.contains(damage.word) })
   }
 
@@ -76,7 +76,7 @@ struct VerificationTests {
     }
   }
 
-  /// Damage in the log is found there until the page file has the page.
+  /// Damage of an image in the log must be found as long as the image is not in the page file.
   @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -121,7 +121,7 @@ struct VerificationTests {
     if damage == .missingPageMarkedUsed { page = pages.pageCount + 3 }
     pages.change(0) { bitmap in
       if damage == .lostBitmap {
-        // A leaf without entries is valid by itself.
+        // Replace the bitmap with an empty leaf, which is valid in itself.
         bitmap.clear(24, bitmap.count - 24)
         bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
         bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
@@ -132,7 +132,7 @@ struct VerificationTests {
     }
   }
 
-  /// The offsets of the heads and children of a branch.
+  /// Returns the number of entries of a branch, and the offsets of its heads and children.
   private func fields(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
     let count = Int(branch.load16(NodeLayout.count.offset))
     let prefix = Int(branch.load16(NodeLayout.prefixLength.offset))

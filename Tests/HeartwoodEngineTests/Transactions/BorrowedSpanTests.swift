@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Bytes borrowed from a transaction are passed to its own writes.
+/// Tests writes in a transaction whose arguments are spans borrowed from the same transaction.
 @Suite("A span borrowed from a transaction")
 struct BorrowedSpanTests {
-  /// The value moves in its leaf while it is stored again in the same leaf.
+  /// The borrowed value moves within its leaf while it is stored in the same leaf again.
   @Test(.evidence("I4")) func `is stored as it was when it was passed`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
@@ -34,7 +34,7 @@ struct BorrowedSpanTests {
   }
 }
 
-/// Writes whose arguments are borrowed spans, and a model of what they store.
+/// Performs writes whose arguments are borrowed spans, with a model of the expected contents.
 private struct BorrowingRun {
   private var random: SeededGenerator
   private var model: [[Int: [UInt8]]] = [[:], [:]]
@@ -93,7 +93,7 @@ private struct BorrowingRun {
     return [UInt8](repeating: UInt8(random.below(256)), count: size)
   }
 
-  /// Stores a value, chunk by chunk as it is in pages, under another key.
+  /// Stores a value under another key, using chunks of the size that is stored in a page.
   private func stream(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter, _ from: Int
   ) throws {
@@ -117,21 +117,21 @@ private struct BorrowingRun {
     if !range.isEmpty { model[to][key] = [UInt8](value[range]) }
   }
 
-  /// Within a savepoint that is kept or rolled back, and then once more.
+  /// Stores a value in a savepoint that is rolled back, and then in one that is kept.
   private func store(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter,
     _ transaction: inout WriteTransaction
   ) throws {
     try? transaction.savepoint { _ in
       _ = try source.withValue(known) { try target.put(key, $0) }
-      throw StorageError(.invalidArgument, "Not this time.")
+      throw StorageError(.invalidArgument, "This savepoint is rolled back.")
     }
     try transaction.savepoint { _ in
       _ = try source.withValue(known) { try target.put(key, $0) }
     }
   }
 
-  /// Copies all entries of a keyspace into a new one.
+  /// Copies all entries of a keyspace to a new keyspace.
   private mutating func load(
     _ transaction: inout WriteTransaction, _ source: KeyspaceWriter, _ from: Int
   ) throws {

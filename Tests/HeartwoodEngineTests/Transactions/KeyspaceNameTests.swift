@@ -4,7 +4,9 @@ import Testing
 
 @Suite("The name of a keyspace")
 struct KeyspaceNameTests {
-  /// Two spellings of one letter are equal strings; rows put under one went to the other.
+  /// Two spellings of one letter are equal as strings.
+  ///
+  /// In an earlier version, rows put under one spelling were stored under the other.
   @Test func `is identified by its bytes, even within a transaction`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     #expect(composed == decomposed)

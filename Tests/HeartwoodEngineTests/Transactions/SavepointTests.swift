@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Parts of a transaction that are rolled back while it continues.
+/// Tests parts of a transaction that are rolled back while the transaction continues.
 @Suite("A savepoint")
 struct SavepointTests {
   private struct RolledBack: Error {}
@@ -59,7 +59,7 @@ struct SavepointTests {
         }
         try rows.put(9, large)
       }
-      // Bitmap, catalog, leaf, and the value with its index.
+      // The pages are a bitmap, the catalog, a leaf, and a large value with its index.
       #expect(store.statistics.pageCount < 110)
     }
   }
@@ -120,7 +120,8 @@ struct SavepointTests {
         try transaction.keyspace("a").put(1, [1])
       }
       #expect(try store.snapshot().keyspaceNames == ["a"])
-      // Outside a savepoint, or in one that does not throw, the transaction cannot be committed.
+      // If the error is caught outside a savepoint, or the savepoint does not throw, the
+      // transaction cannot be committed.
       #expect(throws: StorageError.self) {
         try store.write { transaction in
           try transaction.savepoint { inner in
@@ -160,7 +161,7 @@ struct SavepointTests {
         #expect(try known.count() == 1)
         #expect(try removed.count() == 2)
         #expect(try removed.get(7) == nil)
-        // Opened in the savepoint, and created before it.
+        // This writer was opened in the savepoint, for a keyspace created before the savepoint.
         #expect(try late?.count() == 1)
         try late?.put(9, [9])
         #expect(try transaction.keyspace("late").count() == 2)
@@ -180,7 +181,7 @@ struct SavepointTests {
         var made: KeyspaceWriter?
         try? transaction.savepoint { inner in
           made = try inner.keyspace("made")
-          throw StorageError(.invalidArgument, "Taken back.")
+          throw StorageError(.invalidArgument, "This savepoint is rolled back.")
         }
         try made?.put(0, [0])
       }
@@ -213,7 +214,7 @@ struct SavepointTests {
     }
   }
 
-  // MARK: By chance
+  // MARK: Random changes
 
   @Test(
     .evidence("D6"), .evidence("I4"), .evidence("I11"),
@@ -227,7 +228,7 @@ struct SavepointTests {
     var modelled = ModelledTransaction(seed: memory.seed)
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     for round in 0..<3 {
-      // Each opening finds the remains of a process that has died.
+      // Each opening finds the store as a dead process left it.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {
@@ -238,7 +239,7 @@ struct SavepointTests {
         passed.append((generation, modelled.model))
         try modelled.model.expectShown(by: store.snapshot(), "\(context), \(round), \(number)")
       }
-      // States that are not held are built from the log.
+      // These generations are not held, so their states are rebuilt from the log.
       for (generation, model) in passed {
         try model.expectShown(by: store.snapshot(at: generation), "\(context), \(generation)")
       }

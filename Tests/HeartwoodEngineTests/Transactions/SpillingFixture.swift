@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Stores whose transactions have little memory, on files and in memory.
+/// Creates stores whose transactions have little memory, on disk and in memory.
 enum SpillingFixture {
   static func make(
     _ access: StoreOptions.Access, pageByteCount: Int = 4096, memoryPageCount: Int
@@ -20,22 +20,23 @@ enum SpillingFixture {
 }
 
 extension StoreFixture {
-  /// Opens the store, runs `body`, verifies the complete store and ends like a process that dies:
-  /// the next one finds only the log.
+  /// Opens the store, runs `body` and verifies the complete store, but does not close it.
+  ///
+  /// As after the death of a process, the next opening finds the commits only in the log.
   func runUntilDeath(_ body: (Store) throws -> Void) throws {
     let store = try open()
     try body(store)
     try Self.expectSound(store)
   }
 
-  /// Expects that the store has these contents when it is opened, and again after a close.
+  /// Expects these contents when the store is opened, and again after it was closed.
   func expectReopened(_ model: KeyspaceModel) throws {
     try run { try model.expectShown(by: $0.snapshot(), "after a death") }
     try run { try model.expectShown(by: $0.snapshot(), "after a close") }
   }
 }
 
-/// A model and a transaction with the same changes.
+/// Makes the same random changes in a transaction and in a model.
 struct ModelledTransaction {
   var model = KeyspaceModel()
   var random: SeededGenerator
@@ -48,7 +49,7 @@ struct ModelledTransaction {
     self.pageByteCount = pageByteCount
   }
 
-  /// One random change or read.
+  /// Makes one random change or read.
   mutating func step(_ transaction: inout WriteTransaction) throws {
     let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
     if random.isTrue(in256: 2) {
@@ -74,7 +75,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Random changes, some of them in nested savepoints, some of which are rolled back.
+  /// Makes random changes, some of them in nested savepoints, some of which are rolled back.
   mutating func nestedSteps(
     _ transaction: inout WriteTransaction, count: Int, depth: Int
   ) throws {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Transactions that change more pages than they may keep in memory.
+/// Tests transactions that change more pages than they may keep in memory.
 @Suite("A transaction larger than its memory")
 struct SpillingTests {
   private struct Aborted: Error {}
@@ -33,7 +33,7 @@ struct SpillingTests {
 
   @Test(arguments: [4096, 65536])
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
-    // One chunk of the value may exceed the limit, as may the pages that lead to it.
+    // The pages of one chunk, and the pages that lead to them, may exceed the limit.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
@@ -102,7 +102,8 @@ struct SpillingTests {
         try rows.forEach { key, found in
           #expect(try Key.decode(key, as: Int.self) == next)
           #expect(found.array == value)
-          // First seen by other processes only, then discarded, because it is after the tail.
+          // Change both keyspaces during the iteration. The new row is behind the position of the
+          // iteration, so it must not be visited.
           try others.put(next, value)
           try rows.put(next - 1, value)
           next += 2
@@ -203,7 +204,8 @@ struct SpillingTests {
     modelled.model = before
     #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
-    // Written to the same frames, from which other pages have been read.
+    // These changes are written to the frames of the rolled-back transaction, from which other
+    // pages were read.
     try store.write { transaction in
       for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
     }
@@ -214,7 +216,7 @@ struct SpillingTests {
   func `leaves no page marked as verified when it is rolled back`(
     access: StoreOptions.Access
   ) throws {
-    // Without memory, every page is read back from the log before it is changed again.
+    // Without memory for pages, each page is read back from the log before it is changed again.
     let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
     try fixture.run { store in
       try store.write { try $0.keyspace("rows").put(0, [0]) }
@@ -230,7 +232,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // The same changes in the same frames: all pages are verified as if for the first time.
+      // The same changes use the same frames, so all pages must be verified again.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }
@@ -259,7 +261,7 @@ struct SpillingTests {
       }
       #expect(try logByteCount() <= before)
     }
-    // The same segments, allocated again.
+    // The same segments are allocated again.
     try store.write { try fill(&$0) }
     #expect(try store.snapshot().keyspace("rows")?.count() == 601)
     try StoreFixture.expectSound(store)
@@ -268,11 +270,12 @@ struct SpillingTests {
     #expect(count == 601)
   }
 
-  /// A page was changed, spilled in a savepoint for the enclosing transaction, and freed there.
+  /// A page was changed, spilled in a savepoint on behalf of the enclosing transaction, and then
+  /// freed in the savepoint.
   ///
-  /// Its writer took the previous frame for its last, and every other process the spilled one. A
-  /// maintenance run that had read the log released the first, and the next map, made with the
-  /// writer's index, listed it.
+  /// In an earlier version, the writer took the previous frame for the page's last one, and all
+  /// other processes the spilled frame. A maintenance run that had read the log reclaimed the
+  /// previous frame, but the next map, made from the writer's index, listed it.
   @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {
@@ -286,7 +289,7 @@ struct SpillingTests {
         for number in 100..<200 { try rows.put(number, [UInt8](repeating: 2, count: 100)) }
         try transaction.savepoint { _ in
           for number in 100..<200 { try rows.delete(number) }
-          // More pages than may be in memory, and no page that is free now.
+          // Change more pages than may be in memory, without reusing the pages freed above.
           for number in 200..<700 { try rows.put(number, [UInt8](repeating: 3, count: 100)) }
         }
       }

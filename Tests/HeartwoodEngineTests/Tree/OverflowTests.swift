@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A large value")
 struct OverflowTests {
-  /// Lengths around every edge of the layout, including the second index level.
+  /// Lengths around every limit of the layout, including that of the second index level.
   private static let lengths: [Int] = {
     let payload = 4096 - 32
     let fanout = payload / 4
@@ -53,7 +53,8 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  /// Each page identifies itself; a value accepts no other page, whatever its reference says.
+  /// Each page contains its own number and tree, so a value must reject any other page to which its
+  /// reference leads.
   @Test(.evidence("B3")) func `with a wrong page is corrupt`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(5, count: 5 * 4064 - 9)
@@ -90,7 +91,7 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
-  /// The pages of a value that has several pages and an index.
+  /// Returns the pages of a value that has an index and several pages.
   private func pages(
     of reference: OverflowReference, _ fixture: TreeFixture
   ) throws -> [PageNumber] {

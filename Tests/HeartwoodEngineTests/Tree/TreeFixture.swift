@@ -1,8 +1,8 @@
 import HeartwoodEngine
 import Testing
 
-/// A tree in a store's pages, as the tests of the tree use it: the real writer's pages over a log
-/// in memory, read through the cache.
+/// A tree for tests without a store: it uses the pages of the real writer, over a log in memory
+/// that is read through the cache.
 final class TreeFixture {
   static let tree: TreeID = 5
 
@@ -13,8 +13,10 @@ final class TreeFixture {
   private let pool: PagePool
   private let firstPage: PageNumber
 
-  /// - Parameter pageCount: The number of existing pages, which are never read; one for which a
-  ///   bitmap comes next.
+  /// Creates an empty tree.
+  ///
+  /// - Parameter pageCount: The number of existing pages, which are never read; the next page must
+  ///   be a bitmap.
   init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
@@ -42,12 +44,12 @@ final class TreeFixture {
     writer = TreeWriter(pages: pages, root: root)
   }
 
-  // MARK: What the store below the tree knows
+  // MARK: State of the pages
 
   var view: PageView { pages.view }
   var pinnedCount: Int { files.cache.pinnedCount }
 
-  /// The number of pages in use, without bitmaps.
+  /// The pages in use, without bitmaps.
   var livePages: Set<PageNumber> {
     get throws {
       let used = UsedPages(view: view, geometry: files.geometry)
@@ -60,7 +62,7 @@ final class TreeFixture {
     }
   }
 
-  /// Appends the changes to the log and continues in a transaction that builds on them.
+  /// Appends the changes to the log, and begins a new transaction based on the new state.
   func beginTransaction(memoryPageLimit: Int = .max) throws {
     let state = try pages.commit()
     pages = WorkingPages(
@@ -101,7 +103,7 @@ final class TreeFixture {
     TreeCursor(view: view, root: root, savesKey: savesKey)
   }
 
-  /// All entries from first to last.
+  /// Returns all entries in order.
   func scan() throws -> [(key: [UInt8], value: [UInt8])] {
     var rows: [(key: [UInt8], value: [UInt8])] = []
     let cursor = cursor()
@@ -113,7 +115,7 @@ final class TreeFixture {
     return rows
   }
 
-  /// Checks the complete tree, that no page is lost, and that every page was released.
+  /// Checks the complete tree, and expects that no page is lost and that every page was released.
   func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: view, root: root) { visited.insert($0).inserted }
@@ -132,7 +134,7 @@ final class TreeFixture {
 }
 
 extension [UInt8] {
-  /// Runs `body` with these bytes and the zeros that must follow a search key.
+  /// Runs `body` with these bytes, followed by the zeros required after a search key.
   func withSearchKey<R>(_ body: (SearchKey) throws(StorageError) -> R) throws(StorageError) -> R {
     try (self + [0, 0, 0, 0, 0, 0, 0, 0]).withBytes { bytes throws(StorageError) in
       try body(SearchKey(bytes.slice(0, count)))

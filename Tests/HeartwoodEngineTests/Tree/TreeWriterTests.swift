@@ -19,7 +19,7 @@ struct TreeWriterTests {
     var model = TreeModel()
     for step in 1...3000 {
       let key = shape.key(&random)
-      // Phases of growth and decline, so that trees gain and lose levels.
+      // The tree grows and shrinks in turn, so that it gains and loses levels.
       let deletes: UInt64 = step / 750 % 2 == 0 ? 25 : 75
       if random.next() % 100 < deletes {
         let isThere = model.rows.removeValue(forKey: key) != nil
@@ -45,7 +45,7 @@ struct TreeWriterTests {
     let keys = model.sortedKeys
     #expect(rows.map(\.key) == keys)
     for row in rows where model.rows[row.key] != row.value {
-      Issue.record("a value of \(row.value.count) bytes is not what was put")
+      Issue.record("a value of \(row.value.count) bytes differs from the value put")
     }
     for key in keys {
       let value = try fixture.get(key)

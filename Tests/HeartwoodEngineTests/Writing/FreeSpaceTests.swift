@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The pages that a writer allocates: no page is lost or allocated twice.
+/// Tests that a writer neither loses pages nor allocates a page twice.
 @Suite("The free space")
 struct FreeSpaceTests {
   private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // Valid enough as a page of a value to be read again.
+    // Make the page valid enough, as a page of a value, to be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
@@ -65,7 +65,8 @@ struct FreeSpaceTests {
     #expect(try allocate(fixture) == page)
   }
 
-  /// Expects that pages of both bitmaps count as replaced, including those of the large value.
+  /// Expects that the freed pages of both bitmaps count as replaced, including the pages of large
+  /// values.
   private func expectFreed(_ before: Snapshot, _ after: Snapshot) throws {
     let difference = try PageDifference(from: before.state, to: after.state)
     let freed = difference.replaced.filter { !difference.written.contains($0) }
@@ -74,7 +75,7 @@ struct FreeSpaceTests {
     #expect(!freed.contains(32_512))
   }
 
-  /// A bitmap of 4,096 bytes covers 32,512 pages, itself included.
+  /// A bitmap of 4,096 bytes covers 32,512 pages, including the bitmap itself.
   @Test(.evidence("B5")) func `continues in a second bitmap`() throws {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
     #expect(perBitmap == 32_512)
@@ -92,7 +93,8 @@ struct FreeSpaceTests {
       #expect(pageCount > perBitmap + 1000)
       try StoreFixture.expectSound(store)
       try store.checkpoint()
-      // Freed in both, and reused from the lowest on; those at the end are gone meanwhile.
+      // Free pages in the ranges of both bitmaps. Those at the end are truncated; the others are
+      // reused, lowest first.
       let before = try store.snapshot()
       try store.write { transaction in
         for number in [2, 16] { try transaction.keyspace("large").delete(number) }

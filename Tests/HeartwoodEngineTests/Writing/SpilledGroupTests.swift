@@ -2,11 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Transactions that are spilled to the log in parts, as the writer writes and the scanner reads
-/// them.
+/// Tests transactions that are spilled to the log in parts, both writing and scanning.
 @Suite("A transaction spilled in parts")
 struct SpilledGroupTests {
-  /// Writes parts without a commit mark.
+  /// Writes parts of a transaction without a commit mark.
   private func spill(
     _ parts: [[PageNumber]], _ writer: inout LogWriter
   ) throws -> [LogWriter.Location] {
@@ -20,7 +19,7 @@ struct SpilledGroupTests {
     }
   }
 
-  /// Writes the rest and the commit mark.
+  /// Writes the rest of a transaction and the commit mark.
   private func commit(
     _ pages: [PageNumber], voids: [VoidRange] = [], _ writer: inout LogWriter, _ log: LogFixture
   ) throws -> [FrameNumber] {
@@ -39,7 +38,7 @@ struct SpilledGroupTests {
     let second = try spill([[2, 4]], &writer)
     #expect(try log.commits().count == 1)
     let frames = try commit([1], &writer, log)
-    // Segments of six frames: slots 0 and 7 of eight hold none.
+    // A segment has six frames: slots 0 and 7 of its eight slots have none.
     #expect(first.map(\.frames) == [[4, 5], [9]])
     #expect(first.map(\.range.first) == [3, 6])
     #expect(second.map(\.frames) == [[11, 12]])
@@ -68,7 +67,8 @@ struct SpilledGroupTests {
     let first = try log.commit([9])
     var given = try log.writer()
     _ = try spill([[1, 2], [3], [4, 5, 6], [7]], &given)
-    // The process continues; the frames are overwritten, and some of them remain.
+    // The process continues after the abandoned transaction, and overwrites only some of its
+    // frames.
     let second = try log.commit((0..<UInt32(length)).map { $0 })
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
@@ -118,7 +118,7 @@ struct SpilledGroupTests {
     }
     #expect(coalesced() == [])
     #expect(coalesced((4, 5), (1, 3)) == [VoidRange(first: 1, last: 5)])
-    // Between 6 and 9 there are a footer and a header, and no frame.
+    // The slots between frames 6 and 9 are a footer and a header.
     #expect(coalesced((9, 12), (1, 6)) == [VoidRange(first: 1, last: 12)])
     #expect(coalesced((1, 10), (2, 3)) == [VoidRange(first: 1, last: 10)])
     #expect(
@@ -139,7 +139,7 @@ struct SpilledGroupTests {
       group.voids = [range, (2, 2), range]
       try log.write(group.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed), at: 1)
       let found = try #require(try log.commits().first)
-      // The images are at frames 2, 3, 4 and 5.
+      // The images are in frames 2, 3, 4 and 5.
       let kept = (3...5 as ClosedRange<FrameNumber>).filter { $0 < range.0 || $0 > range.1 }
       #expect(found.images.map(\.frame) == kept, "range \(number)")
     }

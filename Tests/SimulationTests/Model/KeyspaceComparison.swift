@@ -1,20 +1,20 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One keyspace of a snapshot or a transaction, compared with its expected rows.
+/// Compares one keyspace of a snapshot or a transaction with its expected rows.
 struct KeyspaceComparison<Reader: KeyspaceReading> {
   let keyspace: ModelKeyspace
   let reader: Reader
   let rows: ReferenceRows
 
-  /// Reads all of it.
+  /// Compares all entries.
   func compareAll() throws {
     try expectRange(from: nil, upTo: nil, reversed: false, limit: .max)
     try ModelMismatch.unless(
       try reader.count() == rows.count, "\(keyspace.name) does not count \(rows.count) keys")
   }
 
-  /// Reads some of it, in one of the possible ways.
+  /// Compares some entries, using a randomly chosen kind of read.
   func compareSome(_ random: inout SeededGenerator) throws {
     switch random.below(6) {
     case 0, 1: for _ in 0..<12 { try compareValue(of: keyspace.key(&random), &random) }
@@ -115,7 +115,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
         + " \(upper as Any), reversed \(reversed), limit \(limit)")
   }
 
-  /// Moves a cursor in both directions.
+  /// Moves a cursor back and forth and compares its positions.
   private func compareWalk(_ random: inout SeededGenerator) throws {
     let cursor = reader.cursor()
     var position: Int?
@@ -144,7 +144,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
     }
   }
 
-  /// Expects that a cursor has moved to the row at a position, or to none.
+  /// Expects that a cursor has moved to the row at a position, or past the end if it is `nil`.
   func expect(_ cursor: Cursor, at position: Int?, _ moved: Bool) throws {
     try ModelMismatch.unless(
       moved == (position != nil) && cursor.isValid == moved,
@@ -160,14 +160,14 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
 }
 
 extension RawSpan {
-  /// Adds a copy of the bytes to `array`.
+  /// Appends a copy of the bytes to `array`.
   fileprivate func append(to array: inout [UInt8]) {
     withUnsafeBytes { array.append(contentsOf: $0) }
   }
 }
 
 extension ReferenceContent {
-  /// Compares some of the contents of a snapshot.
+  /// Compares some of the contents of a snapshot, in randomly chosen ways.
   func compareSome(_ snapshot: Snapshot, _ random: inout SeededGenerator) throws {
     try ModelMismatch.unless(try snapshot.keyspaceNames == names, "the keyspaces are not \(names)")
     for _ in 0..<3 {
@@ -175,7 +175,7 @@ extension ReferenceContent {
       let reader = try snapshot.keyspace(keyspace.name)
       try ModelMismatch.unless(
         (reader != nil) == (keyspaces[keyspace.name] != nil),
-        "\(keyspace.name) is there: \(reader != nil)")
+        "\(keyspace.name) exists: \(reader != nil)")
       guard let reader else { continue }
       try KeyspaceComparison(keyspace: keyspace, reader: reader, rows: rows(keyspace.name))
         .compareSome(&random)

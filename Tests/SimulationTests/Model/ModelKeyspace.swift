@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One of the keyspaces of a run, and the kind of its keys.
+/// One of the keyspaces of a run, with the type of its keys.
 struct ModelKeyspace: Sendable {
   enum Kind: Sendable {
     case integers
@@ -13,7 +13,7 @@ struct ModelKeyspace: Sendable {
 
   let name: String
   let kind: Kind
-  /// Keys are made from the numbers below this one.
+  /// The number of different keys, which are made from 0 and the numbers below this one.
   let keyCount: Int
 
   static let all = [
@@ -32,10 +32,10 @@ struct ModelKeyspace: Sendable {
       name: String(repeating: "n", count: 255), kind: .strings, keyCount: 100),
   ]
 
-  /// A random key.
+  /// Returns a random key.
   func key(_ random: inout SeededGenerator) -> ModelKey { key(random.below(keyCount)) }
 
-  /// Returns the key of a number; different numbers have different keys.
+  /// Returns the key for a number; different numbers have different keys.
   func key(_ number: Int) -> ModelKey {
     switch kind {
     case .integers: .integer(number % 2 == 0 ? number : -number << 33)
@@ -48,7 +48,7 @@ struct ModelKeyspace: Sendable {
     }
   }
 
-  /// A random value, often with a length at which values are stored differently.
+  /// Returns a random value, often of a length near a limit at which values are stored differently.
   static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let page = pageByteCount - 32
@@ -56,7 +56,7 @@ struct ModelKeyspace: Sendable {
     var count = max(0, edges[random.below(edges.count)] + random.below(5) - 2)
     if random.isTrue(in256: 3) { count = random.below(160 << 10) }
     var value = [UInt8](repeating: UInt8(random.below(256)), count: count)
-    // No two positions alike, so that a page of a large value cannot stand for another.
+    // Make the pages of a large value differ, so that reading the wrong page is detected.
     for offset in stride(from: 0, to: count, by: 256) {
       value[offset] = UInt8(truncatingIfNeeded: random.next())
     }
@@ -64,7 +64,7 @@ struct ModelKeyspace: Sendable {
   }
 }
 
-/// A key in each form that a program can use.
+/// A key of one of the types that a program can use.
 enum ModelKey {
   case integer(Int)
   case string(String)

@@ -13,7 +13,7 @@ extension ModelRun {
     let isTaken = kept[name].map { $0 != generation } ?? false
     do {
       try store.keep(generation, as: name)
-      try ModelMismatch.unless(!isTaken, "\(name) keeps two generations")
+      try ModelMismatch.unless(!isTaken, "\(name) was given to a second generation")
       kept[name] = generation
       durableNumber = max(durableNumber, chosen.content.number)
     } catch let error as StorageError where error.kind == .invalidArgument && isTaken {}
@@ -27,17 +27,17 @@ extension ModelRun {
     try expectKept(store)
   }
 
-  /// Every name keeps its generation, and that can be read.
+  /// Expects that every name still refers to its generation, and that the generation can be read.
   func expectKept(_ store: Store) throws {
     let found = try store.namedGenerations()
-    try ModelMismatch.unless(found == kept, "kept are \(found), not \(kept)")
+    try ModelMismatch.unless(found == kept, "the named generations are \(found), not \(kept)")
     for (_, generation) in kept.sorted(by: { $0.key < $1.key }) {
       guard let snapshot = try expectGiven(generation, store) else { continue }
       try history[generation]?.compareSome(snapshot, &random)
     }
   }
 
-  // MARK: Passes
+  // MARK: Maintenance
 
   func checkpoint(_ store: Store) throws {
     let result = try store.checkpoint()
@@ -45,29 +45,30 @@ extension ModelRun {
     let low = (held.map(\.snapshot.generation) + Array(kept.values)).min() ?? newest
     try ModelMismatch.unless(
       result.checkpointedGeneration == low || fixture.options.maintenance == .background,
-      "the page file holds \(result.checkpointedGeneration), and \(low) is the oldest held")
+      "the page file contains \(result.checkpointedGeneration), but \(low) is the oldest held")
     try expectBoundedLog(store)
     for generation in history.keys.sorted() where generation < newest {
       let isReadable = try expectGiven(generation, store) != nil
       try ModelMismatch.unless(
         !isReadable || isHeld(generation) || fixture.options.maintenance == .background,
-        "nobody holds \(generation), and it has outlived maintenance")
+        "\(generation) is not held, but is still readable after maintenance")
     }
     try expectKept(store)
   }
 
-  /// K3: the cost of held generations is bounded; without any, the log is almost empty.
+  /// Expects that the log stays within the bound of K3; without held generations, it is almost
+  /// empty.
   private func expectBoundedLog(_ store: Store) throws {
     guard case .files = setting.storage else { return }
     let statistics = store.statistics
-    try ModelMismatch.unless(statistics.canPunchHoles, "files cannot have holes here")
+    try ModelMismatch.unless(statistics.canPunchHoles, "holes cannot be punched into files here")
     var bound = 4 * fixture.options.segmentByteCount
     if statistics.newestGeneration != statistics.checkpointedGeneration {
       bound = statistics.logByteBound ?? .max
     }
     try ModelMismatch.unless(
       statistics.logByteCount <= bound,
-      "the log has \(statistics.logByteCount) bytes, its bound is \(bound)")
+      "the log has \(statistics.logByteCount) bytes; its bound is \(bound)")
   }
 
   func compact(_ store: Store) throws {
@@ -80,39 +81,39 @@ extension ModelRun {
     history[newest] = content
     durableNumber = content.number
     try ModelMismatch.unless(
-      result.pageCount <= result.pageCountBefore, "compaction made pages: \(result)")
+      result.pageCount <= result.pageCountBefore, "compaction added pages: \(result)")
     let report = try store.verify()
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
 
-  /// A generation between the steps of a compaction has the same contents as the previous one.
+  /// Pins a generation between two steps of a compaction, which must not change the contents.
   private func pinWhileCompacting(_ store: Store) {
     guard held.count < 14, let snapshot = try? store.snapshot() else { return }
     held.append(Held(snapshot: snapshot, content: content))
     history[snapshot.generation] = content
   }
 
-  // MARK: Ends and beginnings
+  // MARK: Closing and opening
 
-  /// Closes the store and reopens it; snapshots stay readable until they are released.
+  /// Closes the store, to be reopened later; held snapshots can be read until they are released.
   func reopen(_ store: Store) throws {
     try store.close()
     do {
       _ = try store.snapshot()
-      throw ModelMismatch(description: "a closed store gave a snapshot")
+      throw ModelMismatch(description: "a closed store returned a snapshot")
     } catch let error as StorageError where error.kind == .closed {}
     try readHeld()
     held = []
     self.store = nil
   }
 
-  /// The process dies and loses only its locks.
+  /// Kills the process, which loses only its locks.
   func kill() throws {
     guard let disk else { return }
     try abandon(for: disk.killed())
   }
 
-  /// The power is cut: unsynced commits may be lost, from the end.
+  /// Cuts the power, which may undo the newest unsynced commits.
   func cutPower() throws {
     guard let disk else { return }
     let mode = CrashMode.allCases[random.below(CrashMode.allCases.count)]
@@ -129,7 +130,7 @@ extension ModelRun {
     fixture = .on(disk, setting.options)
   }
 
-  /// Opens the store, and compares all its contents.
+  /// Opens the store and compares all its contents.
   func open() throws -> Store {
     let store = try fixture.open()
     self.store = store
@@ -144,14 +145,14 @@ extension ModelRun {
     return store
   }
 
-  /// Adopts the state that a power cut has left as the newest generation, if it is a permitted one.
+  /// Adopts the generation that a power cut has left; throws if a durable commit is lost.
   private func acceptLoss(_ snapshot: Snapshot) throws {
     let number = try ModelTransaction.number(of: snapshot)
     guard number >= durableNumber,
       let retained = history.values.first(where: { $0.number == number })
     else {
       throw ModelMismatch(
-        description: "transaction \(durableNumber) was durable, and \(number) is left")
+        description: "transaction \(durableNumber) was durable, but \(number) is the newest")
     }
     for (generation, lost) in history where lost.number > number {
       history[generation] = nil

@@ -1,12 +1,12 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The location of a run's store, and its options.
+/// The storage and the options of a run's store.
 struct ModelSetting: CustomStringConvertible {
   enum Storage {
-    /// On the file system of the machine.
+    /// Real files, on the file system of the machine.
     case files(StoreOptions.Access, StoreOptions.MaintenanceMode)
-    /// On the simulated disk, where processes die and the power is cut.
+    /// A simulated disk, for runs in which processes die and the power is cut.
     case simulated(canPunch: Bool)
   }
 
@@ -24,12 +24,12 @@ struct ModelSetting: CustomStringConvertible {
   let storage: Storage
   let pageByteCount: Int
 
-  /// Returns the setting of a seed: each in turn.
+  /// Returns the setting for a seed; successive seeds use the settings in turn.
   static func of(seed: UInt64) -> ModelSetting { all[Int(seed % UInt64(all.count))] }
 
   var description: String { "\(storage), pages of \(pageByteCount)" }
 
-  /// Everything so small that maintenance runs and reclamations are frequent.
+  /// The options of the store, with limits so small that maintenance and log reclamation run often.
   var options: StoreOptions {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
@@ -37,7 +37,7 @@ struct ModelSetting: CustomStringConvertible {
     options.checkpointLogByteCount = options.segmentByteCount * 4
     options.reclaimLogByteCount = options.segmentByteCount * 2
     options.cacheByteCount = pageByteCount * 80
-    // Larger transactions are spilled to the log.
+    // Make transactions larger than this spill to the log.
     options.transactionMemoryByteCount = pageByteCount * 16
     if case .files(let access, let maintenance) = storage {
       options.access = access
@@ -47,9 +47,9 @@ struct ModelSetting: CustomStringConvertible {
   }
 }
 
-/// One store, the expected contents of each of its generations, and random steps for both.
+/// Runs random steps on one store, and keeps the expected contents of each of its generations.
 final class ModelRun {
-  /// A held snapshot, and the generation that it must show for as long as it is held.
+  /// A held snapshot, and the contents that it must have for as long as it is held.
   struct Held {
     let snapshot: Snapshot
     let content: ReferenceContent
@@ -58,26 +58,26 @@ final class ModelRun {
   let setting: ModelSetting
   var random: SeededGenerator
   var fixture: StoreFixture
-  /// The disk, if it is simulated.
+  /// The disk, or `nil` on the file system of the machine.
   var disk: SimulatedDisk?
-  /// `nil` between two openings.
+  /// The open store, or `nil` between two openings.
   var store: Store?
 
-  /// The contents of the newest generation.
+  /// The expected contents of the newest generation.
   var content = ReferenceContent()
   var newest = Generation(frame: 0)
-  /// The contents of each generation that may still be readable.
+  /// The expected contents of each generation that may still be readable.
   var history: [Generation: ReferenceContent] = [:]
-  /// Released generations, none of which may come back.
+  /// The generations that have expired and must never be readable again.
   var expired: Set<Generation> = []
   var held: [Held] = []
   /// The generation of each name.
   var kept: [String: Generation] = [:]
-  /// The newest transaction that a power cut must not undo.
+  /// The number of the newest transaction that a power cut must not undo.
   var durableNumber = 0
-  /// The number of transactions so far, including those rolled back.
+  /// The number of transactions so far, including transactions that were rolled back.
   var transactionCount = 0
-  /// Whether the store was left by a power cut and not opened since.
+  /// Whether the power was cut and the store has not been opened since.
   var isAfterPowerCut = false
   private var copyCount = 0
 
@@ -99,7 +99,7 @@ final class ModelRun {
     history[newest] = content
   }
 
-  /// Runs some steps, releases everything, and checks the remains.
+  /// Runs a number of steps, then releases everything and checks what is left.
   func run(stepCount: Int) throws {
     for number in 1...stepCount {
       let step = ModelStep.next(&random)
@@ -142,7 +142,7 @@ final class ModelRun {
     }
   }
 
-  /// Returns a random held snapshot; the newest if there is none.
+  /// Returns a random held snapshot, or a new one.
   func anyHeld(_ store: Store) throws -> Held {
     guard !held.isEmpty, random.isTrue(in256: 224) else {
       return Held(snapshot: try store.snapshot(), content: content)
@@ -150,16 +150,16 @@ final class ModelRun {
     return held[random.below(held.count)]
   }
 
-  /// Records a generation that a commit has created.
+  /// Records the contents of a generation that a commit has created.
   func record(_ generation: Generation, _ content: ReferenceContent) throws {
     try ModelMismatch.unless(
-      generation > newest, "a commit made \(generation) after \(newest)")
+      generation > newest, "a commit created \(generation) after \(newest)")
     self.content = content
     newest = generation
     history[generation] = content
   }
 
-  // MARK: Looking at the whole
+  // MARK: Checking the complete store
 
   func verify(_ store: Store) throws {
     let report = try store.verify()
@@ -167,20 +167,20 @@ final class ModelRun {
     try ModelMismatch.unless(
       report.entryCount == content.entryCount
         && report.keyspaceCount == content.keyspaces.count,
-      "verify counts \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
-    // Maintenance in the background holds the pages that it writes back, for a moment.
+      "verification counted \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
+    // Background maintenance holds the pages that it writes back, so wait until it releases them.
     for _ in 0..<5000 where store.files.cache.pinnedCount > 0 {
       SystemThread.sleep(milliseconds: 1)
     }
     try ModelMismatch.unless(
       store.files.cache.pinnedCount == 0, "pages of the cache were not released")
-    // X4. A concurrent maintenance run removes pages from either index, but changes none.
+    // X4. A concurrent maintenance run may remove pages from either index, but must not change any.
     let state = try store.snapshot().state
     let read = try store.files.located(at: state.generation, isMapped: false).walk
     let checkpointed = store.files.counters.checkpointed
     try ModelMismatch.unless(
       state.index.frames(newerThan: checkpointed) == read.index.frames(newerThan: checkpointed),
-      "the index of \(state.generation) is another in the log")
+      "the index of \(state.generation) differs from the log")
   }
 
   private func compareAll(_ store: Store) throws {
@@ -198,7 +198,7 @@ final class ModelRun {
     let report = try copy.verify()
     try ModelMismatch.unless(
       report.findings.isEmpty && report.freePageCount == 0 && report.logCommitCount == 0,
-      "the copy: \(report)")
+      "the copy is not sound: \(report)")
     try copy.write { try $0.keyspace("copy").put(1, [1]) }
     try copy.close()
     for name in try fixture.fileSystem.list(path) ?? [] {

@@ -1,11 +1,11 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One step of a run.
+/// A step of a run.
 enum ModelStep: CaseIterable {
-  /// Several transactions, one after the other.
+  /// Several successive transactions.
   case write
-  /// A transaction that changes something and throws.
+  /// A transaction that changes something and then throws.
   case abandonedWrite
   /// A transaction without changes.
   case emptyWrite
@@ -13,7 +13,7 @@ enum ModelStep: CaseIterable {
   case unpin
   case readNewest
   case readHeld
-  /// Requests an old generation.
+  /// Requests a random earlier generation, which may have expired.
   case readGiven
   case changes
   case keep
@@ -24,12 +24,12 @@ enum ModelStep: CaseIterable {
   case verify
   case compareAll
   case reopen
-  /// The process dies; another one opens the store. Not on a real disk.
+  /// Kills the process and opens the store in another one; only on the simulated disk.
   case kill
-  /// The power is cut. Not on a real disk.
+  /// Cuts the power; only on the simulated disk.
   case cutPower
 
-  /// Its frequency, compared with the others.
+  /// The relative frequency of this step.
   private var weight: Int {
     switch self {
     case .write: 44
@@ -46,7 +46,7 @@ enum ModelStep: CaseIterable {
 
   private static let choices = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-  /// A random step.
+  /// Returns a random step.
   static func next(_ random: inout SeededGenerator) -> ModelStep {
     choices[random.below(choices.count)]
   }
@@ -90,7 +90,7 @@ extension ModelRun {
       try ModelMismatch.unless(
         try transaction.keyspaceNames == content.names, "the keyspaces are not \(content.names)")
     }
-    try ModelMismatch.unless(generation == newest, "no change made \(generation)")
+    try ModelMismatch.unless(generation == newest, "an empty write created \(generation)")
   }
 
   func expectNewest(_ store: Store) throws {
@@ -123,23 +123,25 @@ extension ModelRun {
     for lost in expired.sorted().suffix(3) { _ = try expectGiven(lost, store) }
   }
 
-  /// Returns the snapshot of a generation, or `nil` if it has expired; a held one must not.
+  /// Requests a generation and returns its snapshot, or `nil` if it has expired.
+  ///
+  /// Throws if the generation is held, but has expired, or if it had expired earlier.
   @discardableResult
   func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
     do {
       let snapshot = try store.snapshot(at: generation)
       try ModelMismatch.unless(
-        !expired.contains(generation), "\(generation) had expired and is back")
+        !expired.contains(generation), "\(generation) had expired, but is readable")
       return snapshot
     } catch let error as StorageError where error.kind == .generationExpired {
-      try ModelMismatch.unless(!isHeld(generation), "\(generation) is held and has expired")
+      try ModelMismatch.unless(!isHeld(generation), "\(generation) is held, but has expired")
       expired.insert(generation)
       history[generation] = nil
       return nil
     }
   }
 
-  /// Returns whether a generation is held, or is the newest.
+  /// Returns whether a generation is held, is named, or is the newest one.
   func isHeld(_ generation: Generation) -> Bool {
     generation == newest || kept.values.contains(generation)
       || held.contains { $0.snapshot.generation == generation }

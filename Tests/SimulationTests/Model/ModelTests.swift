@@ -2,14 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The complete engine, compared with plain arrays that hold every generation.
+/// Compares the complete engine with a model: plain arrays that hold every generation.
 ///
-/// Each seed is a long history on one store: thousands of changes in a dozen keyspaces, snapshots
-/// of many ages, named generations, maintenance runs, compactions, copies, openings and crashes, in
-/// any order. Every read must return what was written, and the log must stay within its bound.
+/// Each seed is a long history of one store: thousands of changes in a dozen keyspaces, with
+/// snapshots of various ages, named generations, maintenance runs, compactions, copies, reopenings
+/// and crashes in random order. Every read must return what was written, and the log must stay
+/// within its bound.
 @Suite("A store beside a model of it")
 struct ModelTests {
-  /// A multiple of the number of settings, so that each is covered.
+  /// The seeds; their number is a multiple of the number of settings, so that all settings are
+  /// used.
   private static let seeds = 0..<UInt64(SimulationScale.isLong ? 16 : 8)
 
   @Test(

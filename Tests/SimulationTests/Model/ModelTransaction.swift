@@ -1,19 +1,21 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Random operations of one transaction, on the store and on its expected contents.
+/// Performs the random operations of one transaction, on the store and on its expected contents.
 struct ModelTransaction {
   /// The error that a transaction throws to be rolled back.
   struct Abandoned: Error {}
 
-  /// The keyspace with the number of the transaction that created a generation.
+  /// The name of the keyspace that contains the number of the transaction that created a
+  /// generation.
   static let numberName = "number"
 
   let pageByteCount: Int
   var random: SeededGenerator
   var content: ReferenceContent
 
-  /// Changes and reads; the number is written too, so that every transaction has a change.
+  /// Performs random changes and reads, and writes the number, so that every transaction has a
+  /// change.
   mutating func run(_ transaction: inout WriteTransaction, operationCount: Int) throws {
     for _ in 0..<operationCount { try operate(&transaction) }
     let number = withUnsafeBytes(of: content.number.bigEndian) { [UInt8]($0) }
@@ -27,7 +29,7 @@ struct ModelTransaction {
     return value.reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Some operations in a savepoint, which is rolled back in half of the cases.
+  /// Performs some operations in a savepoint, which is rolled back in half of all cases.
   private mutating func operateAtSavepoint(
     _ transaction: inout WriteTransaction, depth: Int
   ) throws {
@@ -79,13 +81,13 @@ struct ModelTransaction {
   private mutating func put(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     var value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
-    // The same bytes again are no change, but may be written to other pages.
+    // Writing the same value again is not a change of the contents, but may write to other pages.
     if random.isTrue(in256: 24), let old = content[keyspace.name, key.encoded] { value = old }
     try writer.put(key, value)
     content[keyspace.name, key.encoded] = value
   }
 
-  /// Streams a value in chunks: complete, too short, or abandoned.
+  /// Streams a value in chunks; some streams end too early or throw.
   private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
@@ -102,10 +104,10 @@ struct ModelTransaction {
         }
         if isAbandoned { throw Abandoned() }
       }
-      try ModelMismatch.unless(!isAbandoned && !isShort, "a value without its end was taken")
+      try ModelMismatch.unless(!isAbandoned && !isShort, "an incomplete value was accepted")
       content[keyspace.name, key.encoded] = value
     } catch is Abandoned {
-      try ModelMismatch.unless(isAbandoned, "a value was released by no process")
+      try ModelMismatch.unless(isAbandoned, "a complete value was abandoned")
     } catch let error as StorageError where error.kind == .invalidArgument && isShort {}
   }
 
@@ -114,11 +116,11 @@ struct ModelTransaction {
   ) throws {
     let wasThere = content[keyspace.name, key.encoded] != nil
     try ModelMismatch.unless(
-      try writer.delete(key) == wasThere, "deleting \(key.encoded) said \(!wasThere)")
+      try writer.delete(key) == wasThere, "deleting \(key.encoded) returned \(!wasThere)")
     content[keyspace.name, key.encoded] = nil
   }
 
-  /// Adjacent keys, so that nodes split.
+  /// Writes adjacent keys, so that nodes are split.
   private mutating func putMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let value = [UInt8](repeating: UInt8(random.below(256)), count: random.below(200))
     let start = random.below(keyspace.keyCount)
@@ -129,7 +131,7 @@ struct ModelTransaction {
     }
   }
 
-  /// Adjacent keys, so that nodes are merged and freed.
+  /// Deletes adjacent keys, so that nodes are merged and freed.
   private mutating func deleteMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let keys = content.rows(keyspace.name).keys
     guard !keys.isEmpty else { return }
@@ -147,15 +149,16 @@ struct ModelTransaction {
     do {
       try writer.load(sorted: zip(rows.keys, rows.values))
       try ModelMismatch.unless(
-        content.rows(keyspace.name).count == 0, "\(keyspace.name) was loaded and not empty")
+        content.rows(keyspace.name).count == 0, "\(keyspace.name) was loaded, but is not empty")
       for (key, value) in zip(rows.keys, rows.values) { content[keyspace.name, key] = value }
     } catch let error as StorageError where error.kind == .invalidArgument {
       try ModelMismatch.unless(
-        content.rows(keyspace.name).count > 0, "\(keyspace.name) is empty and was not loaded")
+        content.rows(keyspace.name).count > 0, "\(keyspace.name) was not loaded, but is empty")
     }
   }
 
-  /// Changes the keyspace during a cursor's walk, which then continues from its key.
+  /// Changes the keyspace while a cursor is in use, and expects that the cursor moves on from its
+  /// key.
   private mutating func changeBesideCursor(
     _ keyspace: ModelKeyspace, _ writer: KeyspaceWriter
   ) throws {

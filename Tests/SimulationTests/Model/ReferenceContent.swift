@@ -1,17 +1,16 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The expected contents of one keyspace: its keys in order, and a value for each.
+/// The expected contents of one keyspace: the sorted keys, and a value for each key.
 ///
-/// A copy shares everything until one of the two is changed, so that a complete history fits
-/// memory.
+/// Copies share their storage until one of them is changed, so a complete history fits in memory.
 struct ReferenceRows {
   private(set) var keys: [Key] = []
   private(set) var values: [[UInt8]] = []
 
   var count: Int { keys.count }
 
-  /// Returns the first position whose key is not before `key`.
+  /// Returns the position of the first key that is not less than `key`.
   func position(of key: Key) -> Int {
     var (lower, upper) = (0, keys.count)
     while lower < upper {
@@ -21,7 +20,8 @@ struct ReferenceRows {
     return lower
   }
 
-  /// Returns the positions of the keys from `lower` up to `upper`; none if these are reversed.
+  /// Returns the positions of the keys from `lower` up to `upper`; empty if `upper` is before
+  /// `lower`.
   func positions(from lower: Key?, upTo upper: Key?) -> Range<Int> {
     let first = lower.map { position(of: $0) } ?? 0
     let end = upper.map { position(of: $0) } ?? count
@@ -49,7 +49,7 @@ struct ReferenceRows {
     }
   }
 
-  /// Returns whether both are the same copy, so that they need not be compared.
+  /// Returns whether both values share their storage, so that they need not be compared.
   func isCopy(of other: ReferenceRows) -> Bool {
     func start<Element>(_ array: [Element]) -> UnsafePointer<Element>? {
       array.withUnsafeBufferPointer { $0.baseAddress }
@@ -62,10 +62,10 @@ struct ReferenceRows {
 /// The expected contents of a store after one of its commits.
 struct ReferenceContent {
   private(set) var keyspaces: [String: ReferenceRows] = [:]
-  /// The number of the transaction that created it.
+  /// The number of the transaction that created these contents.
   var number = 0
 
-  /// The names in the order of their bytes, as in a store.
+  /// The names of the keyspaces in the order of their bytes, as in a store.
   var names: [String] { keyspaces.keys.sorted { Key($0) < Key($1) } }
 
   var entryCount: Int { keyspaces.values.reduce(0) { $0 + $1.count } }
@@ -81,7 +81,8 @@ struct ReferenceContent {
 
   mutating func remove(_ name: String) { keyspaces[name] = nil }
 
-  /// Returns the changes that lead from here to `target`, in the order of a store's.
+  /// Returns the changes that lead from these contents to `target`, in the order in which a store
+  /// reports them.
   func changes(to target: ReferenceContent) -> [StoreChange] {
     var changes: [StoreChange] = []
     for name in Set(names).union(target.names).sorted(by: { Key($0) < Key($1) }) {
@@ -111,22 +112,22 @@ struct ReferenceContent {
 }
 
 extension [UInt8] {
-  /// Returns whether both have the same bytes; fast without optimisation too.
+  /// Returns whether both arrays contain the same bytes; fast even without optimisation.
   func holds(_ other: [UInt8]) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }
 
-  /// Returns whether a span has the same bytes.
+  /// Returns whether a span contains the same bytes.
   func holds(_ other: RawSpan) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }
 }
 
-/// A difference between a store and its expected contents.
+/// An error that describes a difference between a store and its expected contents.
 struct ModelMismatch: Error, CustomStringConvertible {
   let description: String
 
-  /// Throws `what` unless the condition holds.
+  /// Throws a mismatch with the description `what` unless the condition holds.
   static func unless(_ condition: Bool, _ what: @autoclosure () -> String) throws(ModelMismatch) {
     if !condition { throw ModelMismatch(description: what()) }
   }

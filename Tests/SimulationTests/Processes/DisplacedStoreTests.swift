@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes commit to a store that is deleted, moved or replaced meanwhile.
+/// Tests processes that commit to a store while it is deleted, moved or replaced.
 ///
-/// A process whose store is no longer the one at the path reports that, and writes nothing into the
-/// store that is there now, which stays complete and holds what it held.
+/// A process whose store is no longer the one at the path must report this. It must not write to
+/// the store that is now at the path, which must remain complete and unchanged.
 @Suite("A store displaced under several processes", .serialized)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {
@@ -34,7 +34,7 @@ struct DisplacedStoreTests {
     try wait(for: .acknowledged, 20)
   }
 
-  /// Waits until each process has so many more records of a kind.
+  /// Waits until each process has added at least `count` more records of a kind.
   private func wait(for kind: Ledger.Kind, _ count: Int) throws {
     func counts() -> [Int] {
       campaign.ledgers(.displaced).map { $0.records.count { $0.kind == kind } }
@@ -74,15 +74,16 @@ struct DisplacedStoreTests {
     }
   }
 
-  /// Replaces a file of the store by that of the copy, as a program that restores it would.
+  /// Replaces a file of the store with the file of the copy, as a program that restores a backup
+  /// does.
   private func replace(_ name: String) throws {
     try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")
     guard rename(copy + "/restored", path + "/" + name) == 0 else {
-      throw StorageError(.io, "The file could not be exchanged.", file: name, errno: errno)
+      throw StorageError(.io, "The file could not be replaced.", file: name, errno: errno)
     }
   }
 
-  /// The bytes of all files at the path, if there are any.
+  /// Returns the bytes of all files at the path; empty if the store was deleted.
   private func bytes() throws -> [String: Data] {
     guard files.fileExists(atPath: path) else { return [:] }
     var found: [String: Data] = [:]

@@ -3,11 +3,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The information that real processes get about each other.
+/// Tests the information that real processes get about each other.
 @Suite("Processes that hold a store or a generation", .serialized)
 struct HolderProcessTests {
-  /// Queries until the answer is the expected one, or a minute has passed; processes publish what
-  /// they hold with a delay.
+  /// Repeats a query until its result is `expected` or a minute has passed; returns the last
+  /// result.
+  ///
+  /// Processes publish what they hold with a delay.
   private func stable<T: Equatable>(on expected: T, _ ask: () throws -> T) throws -> T {
     for _ in 0..<3000 {
       if try ask() == expected { break }
@@ -34,7 +36,7 @@ struct HolderProcessTests {
     waitForAll(campaign, 3)
     try store.write { try $0.keyspace("k").put(2, [2]) }
     let numbers = campaign.processNumbers
-    // A reader writes no name; the system knows that of the program.
+    // A read-only process cannot publish its name, so the system's name of the program is expected.
     let names = ["importer", "forgotten", "heartwood-worker"]
     let expected = Dictionary(uniqueKeysWithValues: zip(numbers, names))
     func others(_ holders: [StoreHolder]) -> [Int32: String] {

@@ -3,8 +3,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes on one store, some of which are killed or suspended at random, and the check
-/// of everything they have recorded.
+/// Runs several processes on one store, kills or suspends some of them at random, and checks
+/// everything that they have recorded.
 final class ProcessCampaign {
   let directory: ScratchDirectory
   let seed: UInt64
@@ -13,7 +13,7 @@ final class ProcessCampaign {
   private var generator: SeededGenerator
   private var workers: [Worker] = []
 
-  /// One role in the campaign, and the process that fills it now.
+  /// A role in the campaign, and the process that currently fills it.
   private final class Worker {
     var assignment: WorkerAssignment
     var process: SpawnedProcess?
@@ -26,7 +26,7 @@ final class ProcessCampaign {
     generator = SeededGenerator(seed: seed)
   }
 
-  /// No process of a campaign outlives it.
+  /// Kills all processes, so that none of them outlives the campaign.
   deinit { for worker in workers { killNow(worker) } }
 
   func add(_ role: WorkerAssignment.Role, _ index: Int, _ change: (inout WorkerAssignment) -> Void)
@@ -44,10 +44,10 @@ final class ProcessCampaign {
   /// The PIDs of the running processes, in the order in which they were added.
   var processNumbers: [Int32] { workers.compactMap { $0.process?.number } }
 
-  /// Ends the process that was added at this position, for good.
+  /// Kills the process that was added at this position; it is not restarted.
   func end(_ index: Int) { killNow(workers.remove(at: index)) }
 
-  /// The program is beside the test bundle, wherever that was built.
+  /// Returns the worker program, which is next to the test bundle wherever the bundle was built.
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -73,7 +73,7 @@ final class ProcessCampaign {
     worker.process = nil
   }
 
-  /// Kills a process, or sometimes all of them, every few milliseconds, and restarts them.
+  /// Repeatedly kills one process, or sometimes all of them, and restarts what it has killed.
   func killAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -92,7 +92,7 @@ final class ProcessCampaign {
     }
   }
 
-  /// Suspends a process for a while, and resumes it.
+  /// Repeatedly suspends a process for some time, and then resumes it.
   func stopAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -112,7 +112,8 @@ final class ProcessCampaign {
     throw SharedContent.Violation("seed \(seed): \(try said())")
   }
 
-  /// The errors that the processes reported; nothing before the first was started.
+  /// Returns the errors that the processes have reported; empty before the first process was
+  /// started.
   private func said() throws -> String {
     guard FileManager.default.fileExists(atPath: complaints) else { return "" }
     return try String(contentsOfFile: complaints, encoding: .utf8)
@@ -122,7 +123,7 @@ final class ProcessCampaign {
     _ = FileManager.default.createFile(atPath: directory.path(of: name), contents: nil)
   }
 
-  /// Lets every process end by itself, which must succeed.
+  /// Tells all processes to end, and expects that they end successfully.
   func finish() throws {
     signal("stop")
     let end = Date(timeIntervalSinceNow: 60)
@@ -133,7 +134,7 @@ final class ProcessCampaign {
       killNow(worker)
       #expect(
         status == 0,
-        "seed \(seed): \(worker.assignment.role) \(worker.assignment.index) is stuck or complains")
+        "seed \(seed): \(worker.assignment.role) \(worker.assignment.index) is stuck or has failed")
     }
     #expect(try said() == "", "seed \(seed)")
   }
@@ -144,12 +145,13 @@ final class ProcessCampaign {
     }
   }
 
-  /// The total number of records of a kind.
+  /// Returns the total number of records of a kind.
   func count(_ kind: Ledger.Kind, _ role: WorkerAssignment.Role) -> Int {
     ledgers(role).reduce(0) { $0 + $1.records.filter { $0.kind == kind }.count }
   }
 
-  /// Waits until there are so many more records of a kind; each process must run meanwhile.
+  /// Waits until there are at least `count` more records of a kind; throws if a process ends
+  /// meanwhile.
   func wait(
     for kind: Ledger.Kind, _ count: Int, _ role: WorkerAssignment.Role
   ) throws {
@@ -162,10 +164,12 @@ final class ProcessCampaign {
     }
   }
 
-  // MARK: Afterwards
+  // MARK: Checks
 
-  /// No process has the store open: no lock is held, the store opens and is complete, everything
-  /// acknowledged is there, and a checkpoint empties the log.
+  /// Checks the store after all processes have ended.
+  ///
+  /// No lock may be held. The store must be complete and contain everything that was acknowledged,
+  /// and a checkpoint must empty the log.
   func expectAllIsWell() throws {
     let options = try #require(workers.first).assignment.options
     let path = directory.path(of: "store")
@@ -203,8 +207,10 @@ final class ProcessCampaign {
     #expect(try locks.liveElsewhere(in: 0..<1 << 48) == [], "seed \(seed)")
   }
 
-  /// Each read is explained by exactly one state, that of its generation; sessions never go back;
-  /// no generation is acknowledged twice.
+  /// Checks that the records describe one history.
+  ///
+  /// All reads of a generation must have found the same contents, each writer's generations must
+  /// increase, and no generation may be acknowledged twice.
   func expectOneHistory() {
     let commits = ledgers(.writer).map { index, records in
       (index, records.filter { $0.kind == .acknowledged })
@@ -216,7 +222,7 @@ final class ProcessCampaign {
       }
       for (earlier, later) in zip(records, records.dropFirst())
       where earlier.generation >= later.generation || earlier.number >= later.number {
-        Issue.record("seed \(seed): writer \(index) went back from \(earlier) to \(later)")
+        Issue.record("seed \(seed): writer \(index) went backwards from \(earlier) to \(later)")
       }
     }
     var states: [UInt64: Ledger.Record] = [:]
@@ -230,8 +236,10 @@ final class ProcessCampaign {
     for (index, records) in commits { expectExplained(states, by: records, of: index) }
   }
 
-  /// A state contains each writer's last commit up to that generation: not below the last
-  /// acknowledged one, and below the next acknowledged one.
+  /// Checks the number of a writer's last transaction in each state that was read.
+  ///
+  /// It must not be below the last transaction acknowledged up to that generation, and must be
+  /// below the next acknowledged one.
   private func expectExplained(
     _ states: [UInt64: Ledger.Record], by commits: [Ledger.Record], of writer: Int
   ) {

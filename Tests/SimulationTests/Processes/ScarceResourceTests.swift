@@ -3,15 +3,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Every call that can lack a resource fails once, at each of its occurrences in a workload, while
-/// another opening of the store and another process use it too.
+/// Makes each call that needs a resource fail once, at each of its occurrences in a workload, while
+/// another opening of the store and another process use the store too.
 ///
-/// If a file cannot be opened, it fails twice: the store closes other files and tries again.
+/// If a file cannot be opened, the store closes other files and tries again, so such a call fails
+/// twice.
 @Suite("A store short of one resource for one call", .serialized)
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
 
-  /// The error of a call that lacks a resource.
+  /// Returns the error of a call for which a resource is lacking.
   private static func error(_ demand: Demand, _ path: String) -> StorageError {
     switch demand {
     case .descriptor: .unchanged(.io, "No descriptor is left.", file: path, errno: 24)
@@ -23,11 +24,11 @@ struct ScarceResourceTests {
     }
   }
 
-  /// Counts demands, and rejects one of them.
+  /// Counts the calls that need a resource, and rejects one of them.
   private final class Refusal {
     var count = 0
     var refused: Int?
-    /// The last rejected call.
+    /// The path of the last rejected call.
     var refusedPath: String?
 
     func attach(to fileSystem: ObservedFileSystem, _ wanted: Demand) {
@@ -43,7 +44,8 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run: a store that fails, another opening of it that observes, and a process that does too.
+  /// One run of the workload, with a store in which a call fails, another opening of this store,
+  /// and another process that uses it.
   private final class Run {
     let fixture: StoreFixture
     let fileSystem: ObservedFileSystem
@@ -67,7 +69,7 @@ struct ScarceResourceTests {
       fixture = original.with(fileSystem)
       refusal.refused = number
       refusal.attach(to: fileSystem, demand)
-      // If it cannot be created, it can be a moment later.
+      // If the store cannot be created, a second attempt must succeed.
       do {
         try fixture.open().close()
       } catch let error as StorageError {
@@ -80,7 +82,7 @@ struct ScarceResourceTests {
       try process.wait(for: .opened, 1, .watcher)
     }
 
-    /// Runs a step, which may only fail for lack of the resource.
+    /// Runs a step; a `StorageError` is recorded, and the step then returns `nil`.
     func attempt<R>(_ body: () throws -> R) throws -> R? {
       do { return try body() } catch let error as StorageError {
         errors.append(error)
@@ -97,7 +99,8 @@ struct ScarceResourceTests {
         }
       }
       if done == nil {
-        // A commit that is complete and could not be synced is there with the next one.
+        // A commit whose sync failed may be complete, in which case the next commit makes it
+        // visible.
         _ = try store.write { try $0.keyspace("n").put(0, [byte]) }
         guard try store.snapshot().keyspace("k")?.get(rows.lowerBound)?.last == byte else { return }
       }
@@ -112,7 +115,8 @@ struct ScarceResourceTests {
       }
     }
 
-    /// The workload; the other opening writes and reads in between without any effect on it.
+    /// Runs the workload, while the other opening, which must not be affected, writes and reads
+    /// too.
     func run(_ context: String) throws {
       var opened = try attempt { try fixture.open() }
       if opened == nil { opened = try attempt { try fixture.open() } }
@@ -138,10 +142,10 @@ struct ScarceResourceTests {
       _ = try attempt { try store.compact() }
       try put(store, 200..<205, 5)
       fileSystem.onDemand = nil
-      // The other process has met no error, and found everything that it wrote.
+      // The other process has met no errors and has found everything that it wrote.
       try process.wait(for: .acknowledged, 2, .watcher)
       try process.finish()
-      // One call failed, and only the step that needed it.
+      // At most one call failed, which affected only the step that made the call.
       #expect(errors.count <= 1, "\(context): \(errors)")
       try expectContent(watcher, context)
       try expectContent(store, context)
@@ -162,7 +166,7 @@ struct ScarceResourceTests {
     }
   }
 
-  /// In a short run some of the occurrences, different ones for each kind; in a long one all.
+  /// The distance between tested occurrences: a long run tests all, a short run every 29th.
   private static var stride: Int {
     let scale = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"]
     return scale == "long" || scale == "deep" ? 1 : 29
@@ -183,6 +187,6 @@ struct ScarceResourceTests {
       failed += run.errors.count
     }
     print(
-      "scarce \(demand), mapped \(isMapped): \(complete.refusal.count) places, \(failed) errors")
+      "scarce \(demand), mapped \(isMapped): \(complete.refusal.count) calls, \(failed) errors")
   }
 }

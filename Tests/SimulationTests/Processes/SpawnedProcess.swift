@@ -1,16 +1,16 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that was started here, by its PID.
+/// A child process of the tests, identified by its PID.
 ///
-/// Foundation detects an end by a socket that a process started at the same moment may have
-/// inherited, and would wait for that one too.
+/// Foundation's `Process` waits for the end of a socket, which another process started at the same
+/// moment may inherit. It would then wait for that process too.
 final class SpawnedProcess {
   let number: pid_t
-  /// The argument of `exit`, or 128 and the signal; `nil` while it runs.
+  /// The exit status, or 128 plus the number of the signal; `nil` while the process is running.
   private(set) var status: Int32?
 
-  /// Starts a program whose errors are appended to a file.
+  /// Starts a program whose standard error is appended to a file.
   init(_ program: String, _ argument: String, complaints: String) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -37,7 +37,7 @@ final class SpawnedProcess {
     return status == nil
   }
 
-  /// Kills it if it runs, and waits for its end.
+  /// Kills the process if it is running, and waits until it has ended.
   func end() {
     guard isRunning else { return }
     kill(number, SIGKILL)

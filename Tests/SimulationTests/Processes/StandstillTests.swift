@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The operations left to others while a process is suspended and holds one lock.
+/// Tests which operations other processes can perform while a suspended process holds one lock.
 @Suite("A store with a lock held by another process", .serialized)
 struct StandstillTests {
-  /// Holds a byte like a process that was suspended in the middle of the operation.
+  /// Holds a lock byte while `body` runs, like a process that was suspended during an operation.
   private func whileHeld(
     _ byte: UInt64, _ body: (Store) throws -> Void
   ) throws {
@@ -54,7 +54,7 @@ struct StandstillTests {
     }
   }
 
-  /// The commits are done; only the log is not reclaimed meanwhile.
+  /// The commits succeed; only the log cannot be reclaimed while the lock is held.
   @Test(.evidence("I2"))
   func `can be written beyond the length at which writers wait for maintenance`() throws {
     try whileHeld(LockByte.maintenance) { store throws in

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The orders that are tried, and the treatment of processes that hang or die.
+/// Tests which orders are explored, and how processes that hang or die are treated.
 @Suite("An exploration of orders")
 struct ScheduleRuleTests {
-  /// The actions of each participant on its file system, in a given order.
+  /// Runs one participant for each body, in the given order, on a shared file system.
   private static func run(
     _ switches: [Schedule.Switch], on memory: MemoryFileSystem,
     _ bodies: [@Sendable (ScheduledProcess, Schedule) throws -> Void]
@@ -29,7 +29,7 @@ struct ScheduleRuleTests {
     try #require(try fileSystem.open("/f", .write))
   }
 
-  /// Reads a number, writes the next one, and reads something else in between.
+  /// Increments a number in a file, and reads another part of the file in between.
   private static func count(_ process: ScheduledProcess, _: Schedule) throws {
     let file = try file(process)
     let number = try file.bytes(at: 0, 1)[0]
@@ -37,7 +37,8 @@ struct ScheduleRuleTests {
     try file.write([number + 1], at: 0)
   }
 
-  /// The counts that three participants reach, and the number of runs.
+  /// Explores all orders of three participants that count; returns the counts reached and the
+  /// summary.
   private func counts(
     _ preemptionBound: Int, _ preemptions: Schedule.Preemptions = .distinct
   ) throws -> (found: Set<UInt8>, summary: Exploration.Summary) {
@@ -108,9 +109,9 @@ struct ScheduleRuleTests {
     #expect(summary.failure == nil && found == [0, 1, 2])
   }
 
-  /// An object that outlives the thread that opened it.
+  /// Holds files that outlive the thread that opened them.
   private final class Opened: @unchecked Sendable {
-    // @unchecked because one participant at a time uses it.
+    // @unchecked because only one participant at a time uses the files.
     var files: [any File] = []
   }
 
@@ -139,7 +140,7 @@ struct ScheduleRuleTests {
             let file = try Self.file(process)
             let counters = SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
             try file.waitForLock(.exclusive, 0..<1)
-            if counters.durable > counters.appended { throw StorageError(.io, "This is too new.") }
+            if counters.durable > counters.appended { throw StorageError(.io, "It is too new.") }
           },
         ])
       if schedule.isDead(0) { killCount += 1 }

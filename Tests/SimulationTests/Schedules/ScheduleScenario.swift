@@ -2,23 +2,23 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The role of each participant of a schedule, and the initial store.
+/// The roles of the participants of a schedule, and the initial state of the store.
 struct ScheduleScenario: Sendable, CustomTestStringConvertible {
-  /// The role of a participant, each in a process of its own.
+  /// The role of a participant, which has its own process.
   enum Role: Sendable {
-    /// Commits some transactions.
+    /// Makes a number of commits.
     case writer(Int, StoreOptions.Durability)
-    /// Pins the newest generation twice, and reads both while the other is held.
+    /// Pins the newest generation twice, and reads each snapshot while the other one is held.
     case reader
-    /// Runs maintenance, which reclaims unreadable frames if anything is held.
+    /// Repeatedly runs maintenance, which reclaims frames that no held generation needs.
     case checkpointer(Int)
-    /// Commits, and then runs maintenance, several times.
+    /// Repeatedly commits and then runs maintenance.
     case housekeeper(Int)
-    /// Pins the generation of a given transaction, which others may hold.
+    /// Pins the generation of a given transaction, which may have expired unless it is held.
     case pinner(Int)
-    /// Names a generation that is no longer the newest, and releases it.
+    /// Names a generation that is no longer the newest, and then releases the name.
     case keeper
-    /// Opens the store and reads; commits and closes it too, or stays.
+    /// Opens the store and reads; then either commits and closes it, or keeps it open.
     case opener(commits: Bool)
     /// Kills another participant.
     case killer(of: Int)
@@ -26,13 +26,14 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
 
   let name: String
   let roles: [Role]
-  /// Transactions in the store before the participants begin.
+  /// The number of transactions in the store before the participants begin.
   var preparedCount = 2
-  /// Those of them that are held throughout.
+  /// The prepared transactions whose generations are held throughout.
   var held: Set<Int> = []
-  /// Those of them after which a maintenance run has ended.
+  /// The prepared transaction after which a maintenance run is made.
   var passAfter: Int?
-  /// Those that were held until then and not any longer.
+  /// The prepared transactions whose generations are held only until that maintenance run has
+  /// ended.
   var released: Set<Int> = []
   /// Whether an idle process has the store open throughout.
   var isOpenElsewhere = true

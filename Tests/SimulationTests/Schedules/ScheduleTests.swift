@@ -2,12 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The protocol of several processes, executed by the engine itself, step by step, in every order
-/// with few preemptions.
+/// Tests the protocol between processes: the engine itself runs, step by step, in every order with
+/// few preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
-  /// Runs for each number of preemptions: all of two and three participants in a long run, and
-  /// otherwise as many as time allows.
+  /// Returns the maximum number of runs for each number of preemptions.
+  ///
+  /// Long runs explore all orders of two or three participants; other runs are limited to save
+  /// time.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard TestBuild.isOptimised else { return 8 }
     if SimulationScale.isDeep { return .max }
@@ -31,7 +33,7 @@ struct ScheduleTests {
     }
   }
 
-  /// An access that is no step, or that is not declared by its step, would be missed here.
+  /// Detects accesses that are not steps, and accesses that a step does not declare.
   @Test(
     .enabled(if: SimulationScale.isLong),
     arguments: ["writer with maintenance, reader", "opener, writer"])
@@ -46,9 +48,10 @@ struct ScheduleTests {
     print("schedules: \(scenario.name): \(explored[1].runCount) of \(explored[0].runCount)")
   }
 
-  /// Insert the output of a failure here to run that order alone.
+  /// To run a failed order alone, insert the switches that the failure printed.
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
-    // A reader has loaded the newest generation; a commit; a maintenance run has begun.
+    // A reader loads the newest generation, another participant commits, and a maintenance run
+    // begins.
     (
       "writer with maintenance, reader",
       [Schedule.Switch(0, to: 1), Schedule.Switch(2, to: 0), Schedule.Switch(57, to: 1)]

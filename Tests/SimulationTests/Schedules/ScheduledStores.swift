@@ -1,10 +1,10 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One run of a scenario: a store created for it, its participants, and their observations.
+/// One run of a scenario: a new store, its participants, and what they observed.
 ///
-/// Every transaction writes its number into several keyspaces, so that each state can be checked
-/// alone; and a reader that begins after a commit was acknowledged must see it.
+/// Every transaction writes its number to several keyspaces, so that each generation can be checked
+/// on its own. A reader that begins after a commit was acknowledged must see that commit.
 final class ScheduledStores: @unchecked Sendable {
   // @unchecked because only the participant whose turn it is uses the variables.
   private let scenario: ScheduleScenario
@@ -29,7 +29,7 @@ final class ScheduledStores: @unchecked Sendable {
     options.maintenance = .inline
   }
 
-  /// Runs a scenario in one order; failures are in the schedule it returns.
+  /// Runs a scenario in one order; returns the schedule, which contains the failures.
   static func run(_ scenario: ScheduleScenario, _ switches: [Schedule.Switch]) -> Schedule {
     let schedule = Schedule(switches)
     let stores = ScheduledStores(scenario, schedule)
@@ -42,7 +42,7 @@ final class ScheduledStores: @unchecked Sendable {
     init(_ description: String) { self.description = description }
   }
 
-  /// A process that has the store open and takes no part in the schedule.
+  /// A process that has the store open but takes no part in the schedule.
   private struct Bystander {
     let process: ScheduledProcess
     let store: Store
@@ -56,7 +56,7 @@ final class ScheduledStores: @unchecked Sendable {
     func alone<R>(_ body: (Store) throws -> R) throws -> R { try process.alone { try body(store) } }
   }
 
-  // MARK: Before and after
+  // MARK: Preparing and finishing
 
   private func run() throws {
     let ground = try prepare()
@@ -93,8 +93,10 @@ final class ScheduledStores: @unchecked Sendable {
     return ground
   }
 
-  /// Held generations must be unchanged, even if they are read back from the files; and when no
-  /// process has the store open any more, a checkpoint empties the log and no lock is left.
+  /// Checks the store after the schedule has ended.
+  ///
+  /// Held generations must be unchanged, even when they are read from the files again. After all
+  /// processes have closed the store, a checkpoint must empty the log, and no lock may be left.
   private func finish(_ ground: Bystander) throws {
     let other = try Bystander(memory, options)
     for process in processes + [ground.process] { process.refresh() }
@@ -127,11 +129,11 @@ final class ScheduledStores: @unchecked Sendable {
     }
     let names = try memory.list("/store") ?? []
     guard names.count(where: { $0.hasPrefix("wal-") }) <= 4 else {
-      throw Mismatch("the last maintenance run leaves \(names.sorted())")
+      throw Mismatch("the last maintenance run has left \(names.sorted())")
     }
     guard let locks = try memory.open("/store/locks", .write),
       try locks.lockedByOthers(in: 0..<UInt64.max) == nil
-    else { throw Mismatch("a lock is left") }
+    else { throw Mismatch("a lock was not released") }
   }
 
   private func expectSound(_ store: Store) throws {
@@ -142,13 +144,14 @@ final class ScheduledStores: @unchecked Sendable {
     let certain = scenario.preparedCount + acknowledged.count
     guard certain...(certain + killedCount) ~= number, Set(acknowledged).count == acknowledged.count
     else {
-      throw Mismatch("transaction \(number) is the last, acknowledged were \(acknowledged)")
+      throw Mismatch("transaction \(number) is the newest; acknowledged: \(acknowledged)")
     }
   }
 
   // MARK: Content
 
-  /// One transaction: its number is written wherever possible, and pages are allocated and freed.
+  /// Commits a transaction that writes its number to several keyspaces, and allocates and frees
+  /// pages.
   @discardableResult
   private func write(
     _ store: Store, by process: ScheduledProcess, _ durability: StoreOptions.Durability
@@ -181,17 +184,17 @@ final class ScheduledStores: @unchecked Sendable {
 
   private func record(_ generation: Generation, _ number: Int) throws {
     guard numbers[generation] ?? number == number else {
-      throw Mismatch("generation \(generation) has \(number), and had \(numbers[generation] ?? 0)")
+      throw Mismatch("generation \(generation) has \(number), but had \(numbers[generation] ?? 0)")
     }
     numbers[generation] = number
   }
 
-  /// Returns the number in one keyspace of a snapshot.
+  /// Returns the number stored in a keyspace of a snapshot.
   private func number(_ snapshot: Snapshot, _ name: String, _ key: Int = 0) throws -> Int {
     Self.number(try snapshot.keyspace(name)?.get(key))
   }
 
-  /// Returns the number of the transaction whose content a snapshot has completely.
+  /// Returns the number of a snapshot's transaction, and throws if its contents are not complete.
   @discardableResult
   private func content(_ snapshot: Snapshot, first: Int? = nil) throws -> Int {
     let number = try first ?? self.number(snapshot, "a")
@@ -241,8 +244,9 @@ final class ScheduledStores: @unchecked Sendable {
     return store
   }
 
-  /// Returns the newest generation, which must not be older than the commits acknowledged before
-  /// the request.
+  /// Returns a snapshot of the newest generation.
+  ///
+  /// Throws if the snapshot lacks a commit that was acknowledged before the request.
   private func snapshot(_ store: Store, _ number: Int) throws -> Snapshot {
     try processes[number].checkAcknowledged()
     let acknowledged = newestAcknowledged
@@ -254,13 +258,13 @@ final class ScheduledStores: @unchecked Sendable {
     return snapshot
   }
 
-  /// A part of the first snapshot is read when the second exists, and all of it at the end.
+  /// Takes two snapshots, and reads part of the first before and the rest of it after the second.
   private func read(_ number: Int) throws {
     let store = try store(number)
     let first = try snapshot(store, number)
     let seen = try self.number(first, "a")
     let second = try snapshot(store, number)
-    guard try content(second) >= seen else { throw Mismatch("a later snapshot shows less") }
+    guard try content(second) >= seen else { throw Mismatch("a later snapshot is older") }
     try content(first, first: seen)
     snapshots += [first, second]
   }
@@ -271,7 +275,7 @@ final class ScheduledStores: @unchecked Sendable {
     }
     do {
       let snapshot = try store(number).snapshot(at: generation)
-      guard try content(snapshot) == transaction else { throw Mismatch("another transaction") }
+      guard try content(snapshot) == transaction else { throw Mismatch("a wrong transaction") }
       snapshots.append(snapshot)
     } catch let error as StorageError
       where error.kind == .generationExpired && !scenario.held.contains(transaction)
@@ -293,7 +297,7 @@ final class ScheduledStores: @unchecked Sendable {
 }
 
 extension ScheduleScenario.Role {
-  /// Whether the participant has the store open when the schedule begins.
+  /// Whether the participant opens the store before the schedule begins.
   fileprivate var opensBefore: Bool {
     switch self {
     case .opener, .killer: false

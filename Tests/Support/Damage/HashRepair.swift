@@ -1,16 +1,16 @@
 import HeartwoodEngine
 
-/// Repairs the hashes of changed bytes, and everything that repeats such a hash.
+/// Recomputes the hashes of changed bytes, and updates every copy of these hashes.
 ///
-/// Without the second part, a changed page would break the chain of the log, and nothing after it
-/// would be reached.
+/// Copies must be updated because the log is a chain of hashes: if a changed page broke it, the log
+/// after that page would never be read.
 struct HashRepair {
   private let pageByteCount: Int
   /// The seed of all hashes except those of headers.
   private let seed: UInt64
   private let originals: [String: [UInt8]]
   private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []
-  /// The new value of each repaired hash.
+  /// The new value of each recomputed hash, by its old value.
   private var renamed: [UInt64: UInt64] = [:]
 
   init(_ image: StoreImage) {
@@ -20,7 +20,7 @@ struct HashRepair {
     seed = pages.withBytes { bytes in
       bytes.count < HeaderSlotLayout.byteCount ? 0 : bytes.load64(HeaderSlotLayout.storeLow.offset)
     }
-    // In the order of the names, which for segments is that of their frames.
+    // Names are sorted, so segments are in the order of their frames.
     for name in image.names where name != "counters" {
       guard let bytes = image.files[name] else { continue }
       let block = ByteBlock(count: bytes.count)
@@ -29,7 +29,7 @@ struct HashRepair {
     }
   }
 
-  /// Returns whether some bytes differ from those in the original file at the same position.
+  /// Returns whether `bytes` differ from the bytes of the original file at the same offset.
   private func isChanged(_ name: String, _ offset: Int, _ bytes: MutableBytes) -> Bool {
     (originals[name] ?? []).withBytes { before in
       offset + bytes.count > before.count
@@ -37,7 +37,8 @@ struct HashRepair {
     }
   }
 
-  /// Repairs all files: pages first, then what repeats their hashes, in the order of repetition.
+  /// Repairs all files: first the pages, then the structures that contain their hashes, in the
+  /// order in which hashes are copied from one to the next.
   mutating func run() -> [String: [UInt8]] {
     for (name, bytes, _) in files where name == "pages" || name.hasPrefix("wal-") {
       repairPages(name, bytes)
@@ -101,9 +102,9 @@ struct HashRepair {
     }
   }
 
-  /// Repairs the header of a segment, and its footer if there is one.
+  /// Repairs the header of a segment and, if there is one, its footer.
   private func repairSegment(_ name: String, _ segment: MutableBytes) {
-    // A segment that was created ahead has no header yet.
+    // A segment that was created in advance has no header yet.
     let header = segment.slice(0, SegmentLayout.byteCount)
     if isChanged(name, 0, header) { repair(header, upTo: SegmentLayout.hash.offset) }
     typealias Layout = SegmentFooterLayout
@@ -132,7 +133,7 @@ struct HashRepair {
     where Int(offset) + HeaderSlotLayout.byteCount <= pages.count {
       let slot = pages.slice(Int(offset), HeaderSlotLayout.byteCount)
       follow(slot, HeaderSlotLayout.digest.offset)
-      // A footer that was never written stays absent.
+      // A slot that was never written is unchanged, so it remains without a hash.
       if isChanged(name, Int(offset), slot) { repair(slot, upTo: HeaderSlotLayout.hash.offset) }
     }
   }
@@ -149,21 +150,21 @@ struct HashRepair {
     repairEnd(map)
   }
 
-  /// The map and the list of named generations end with the hash of all bytes before it.
+  /// Repairs a map or a list of named generations, which end with the hash of all preceding bytes.
   private func repairEnd(_ bytes: MutableBytes) {
     guard bytes.count >= 8 else { return }
     let end = bytes.count - 8
     bytes.store64(XXH64.hash(bytes.bytes.slice(0, end), seed: seed), end)
   }
 
-  /// Headers have an unseeded hash after the bytes it covers.
+  /// Repairs a header, which has an unseeded hash after the bytes that the hash covers.
   private func repair(_ header: MutableBytes, upTo end: Int) {
     header.store64(XXH64.hash(header.bytes.slice(0, end), seed: 0), end)
   }
 
   // MARK: Renaming
 
-  /// Replaces a hash and records its old value; a hole has none.
+  /// Replaces a hash and records its old value, which is 0 in a hole and then not recorded.
   private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
     let old = bytes.bytes.load64(offset)
     guard old != hash else { return }
@@ -171,7 +172,7 @@ struct HashRepair {
     bytes.store64(hash, offset)
   }
 
-  /// Replaces a repeated hash by its new value.
+  /// Replaces a copy of a hash with the hash's new value.
   private func follow(_ bytes: MutableBytes, _ offset: Int) {
     guard let new = renamed[bytes.bytes.load64(offset)] else { return }
     bytes.store64(new, offset)
@@ -179,7 +180,7 @@ struct HashRepair {
 }
 
 extension StoreImage {
-  /// Sets the hash of every page, group and header to that of its bytes.
+  /// Recomputes the hash of every changed page, group and header.
   package mutating func repairHashes() {
     var repair = HashRepair(self)
     for (name, bytes) in repair.run() { files[name] = bytes }

@@ -1,11 +1,13 @@
 import HeartwoodEngine
 
-/// Damage to the numbers that code uses as counts, indexes and sizes; with repaired hashes only the
-/// checks of these numbers detect it.
+/// Damages numbers that the engine uses as counts, indexes and sizes. Because the hashes are
+/// repaired, only the checks of these numbers can detect the damage.
 extension Mutator {
   package enum Aim: String, CaseIterable, Sendable { case counts, cells, catalog, map, kept }
 
-  /// One to three edits of an aim; none if the sample has no target for it.
+  /// Returns damage of one to three rounds of edits with the given aim.
+  ///
+  /// The damage has no edits if the sample has nothing to aim at.
   package mutating func aimedDamage(
     _ aim: Aim, sample: Int, isSameBoot: Bool = false
   ) -> StoreDamage {
@@ -14,7 +16,7 @@ extension Mutator {
     return damage
   }
 
-  /// The edits of one damage; none if it has no target.
+  /// Returns the edits for one round of damage; empty if the image has nothing to aim at.
   package mutating func aimedEdits(_ aim: Aim, at image: StoreImage) -> [StoreEdit] {
     switch aim {
     case .counts: countEdits(image)
@@ -34,7 +36,7 @@ extension Mutator {
 
   // MARK: Nodes
 
-  /// A leaf of the image: its file, and the offset of its page.
+  /// A leaf of the image, located by its file and the offset of its page.
   private struct Leaf {
     let file: Int
     let offset: Int
@@ -46,7 +48,7 @@ extension Mutator {
   private mutating func leaf(
     of image: StoreImage, where isWanted: (NodeView) -> Bool
   ) -> Leaf? {
-    // Older images of a page are not in use.
+    // Use only the newest image of each page; older ones are never read.
     var newest: [PageNumber: (frame: FrameNumber, leaf: Leaf)] = [:]
     for (file, name) in image.names.enumerated() where name == "pages" || name.hasPrefix("wal-") {
       guard let bytes = image.files[name] else { continue }
@@ -77,7 +79,7 @@ extension Mutator {
     return [write(number(field), field, leaf, 0, image)]
   }
 
-  /// Makes two entries of a leaf share one cell, while the total size of the cells stays correct.
+  /// Makes two entries of a leaf share one cell, without changing the total size of the cells.
   private mutating func cellEdits(_ image: StoreImage) -> [StoreEdit] {
     guard let leaf = leaf(of: image, where: { $0.count >= 2 }) else { return [] }
     let count = leaf.view(\.count)
@@ -116,7 +118,7 @@ extension Mutator {
 
   // MARK: Numbers
 
-  /// Changes a field of an atomically replaced file: one of its first fields, or one of a row.
+  /// Changes one field in the header or in a row of a file that is replaced atomically.
   private mutating func fieldEdits(
     _ image: StoreImage, _ name: String, fields: [Field], rows: Int, of rowFields: [Field],
     _ rowByteCount: Int
@@ -134,7 +136,7 @@ extension Mutator {
     return [write(number(field), field, complete, rows + row * rowByteCount, image)]
   }
 
-  /// An unexpected number: small, large, or near a power of two.
+  /// Returns an unusual number: small, near the maximum, or near a power of two.
   private mutating func number(_ field: Field) -> UInt64 {
     let most = field.byteCount == 8 ? UInt64.max : 1 << UInt64(field.byteCount * 8) - 1
     switch below(5) {

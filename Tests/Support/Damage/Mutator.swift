@@ -1,4 +1,4 @@
-/// Generates random damage as faults and attackers cause it, the same for each seed.
+/// Generates random damage of the kind that faults and attackers cause, reproducible from a seed.
 package struct Mutator {
   private var generator: SeededGenerator
 
@@ -7,7 +7,7 @@ package struct Mutator {
   /// Returns a number below a bound.
   mutating func below(_ bound: Int) -> Int { generator.below(bound) }
 
-  /// One to four edits of a sample store.
+  /// Returns damage of one to four edits to a sample store.
   package mutating func damage(sample: Int, repairs: Bool, isSameBoot: Bool) -> StoreDamage {
     var damage = StoreDamage(
       sample: sample, repairs: repairs, isSameBoot: isSameBoot, edits: [])
@@ -15,7 +15,7 @@ package struct Mutator {
     return damage
   }
 
-  /// One to three invalid bytes in the footers of a sample store.
+  /// Returns damage of one to three single bytes in the segment footers of a sample store.
   package mutating func footerDamage(sample: Int, repairs: Bool) -> StoreDamage {
     var damage = StoreDamage(sample: sample, repairs: repairs, edits: [])
     let image = damage.store.image
@@ -31,7 +31,7 @@ package struct Mutator {
     return damage
   }
 
-  /// An edit that changes these files.
+  /// Returns a random edit of one of the files in `image`.
   package mutating func edit(of image: StoreImage) -> StoreEdit {
     let file = generator.below(image.names.count)
     let name = image.names[file]
@@ -71,7 +71,7 @@ package struct Mutator {
     }
   }
 
-  /// A page that is mostly not empty.
+  /// Returns the index of a page, which in most cases is not empty.
   private mutating func page(of name: String, in image: StoreImage) -> Int {
     let used = image.usedPages[name] ?? []
     if used.isEmpty || generator.below(10) == 0 {
@@ -80,7 +80,7 @@ package struct Mutator {
     return used[generator.below(used.count)]
   }
 
-  /// The positions of numbers: mostly in the first bytes of a page.
+  /// Returns an offset where a number is likely: in two of three cases near the start of a page.
   private mutating func numberOffset(_ pageByteCount: Int) -> Int {
     generator.below(generator.below(3) == 0 ? pageByteCount : 120)
   }

@@ -1,20 +1,21 @@
 package import HeartwoodEngine
 
-/// A store to be damaged, the same in every run: its disk, its files, and the contents it may show.
+/// A store for tests to damage, the same in every run: its disk, its files and its valid contents.
 package struct SampleStore: Sendable {
   package let disk: SimulatedDisk
   package let image: StoreImage
   package let options: StoreOptions
-  /// Digests of the states of all its generations.
+  /// The digests of the contents of all its generations.
   package let contents: Set<UInt64>
 
   package static let path = "/store"
 
-  /// All kinds of pages and files, in the page file, in the log and in both; pages of several
-  /// sizes.
+  /// The sample stores, which cover all kinds of pages and files, in the page file, in the log and
+  /// in both, with several page sizes.
   package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
 
-  /// A key longer than a head, so that nodes hold few entries and trees become high.
+  /// Returns a key longer than an abbreviated key (head), so that nodes hold few entries and trees
+  /// become deep.
   package static func longKey(_ number: Int) -> Key {
     Key(String(repeating: "k", count: 20 + number % 5 * 150) + String(1000 + number))
   }
@@ -34,13 +35,14 @@ package struct SampleStore: Sendable {
       try writer.write(20, valueByteCount: 300)
       try writer.store.checkpoint()
       try writer.write(3, valueByteCount: 9000)
-      // Small segments, so that they become full and get footers.
+      // Small commits fill the segments, so that they get footers.
       for _ in 0..<12 { try writer.write(1, valueByteCount: 100) }
       try writer.write(2, valueByteCount: 200, .normal)
     }
   }
 
-  /// Several levels of branches, a catalog of several pages, and values with an index.
+  /// Creates a store with several levels of branches, a catalog of several pages, and values with
+  /// an index.
   private static func deep() -> SampleStore {
     make(4096, seed: 4) { writer in
       try writer.change { transaction in
@@ -59,7 +61,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Everything in the page file, with free pages in between.
+  /// Creates a store that is entirely in the page file, with free pages in between.
   private static func closed() -> SampleStore {
     make(4096, seed: 5) { writer in
       try writer.write(50, valueByteCount: 6000)
@@ -69,7 +71,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Never checkpointed: everything is in the log, in large pages.
+  /// Creates a store that was never checkpointed: everything is in the log, in large pages.
   private static func young() -> SampleStore {
     make(65_536, seed: 6) { writer in
       for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }
@@ -95,12 +97,12 @@ package struct SampleStore: Sendable {
       return SampleStore(
         disk: dead, image: image, options: options, contents: writer.contents)
     } catch {
-      preconditionFailure("the sample store could not be made: \(error)")
+      preconditionFailure("the sample store could not be created: \(error)")
     }
   }
 }
 
-/// Writes a sample store and records the contents it may show.
+/// Writes a sample store and records the contents of each generation.
 struct SampleWriter {
   let store: Store
   private(set) var contents: Set<UInt64> = []
@@ -124,7 +126,7 @@ struct SampleWriter {
     try record()
   }
 
-  /// Random puts and deletes in three keyspaces.
+  /// Commits random puts and deletes in three keyspaces.
   mutating func write(
     _ operationCount: Int, valueByteCount: Int, _ durability: StoreOptions.Durability = .full
   ) throws {

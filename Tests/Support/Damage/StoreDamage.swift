@@ -1,16 +1,16 @@
 package import HeartwoodEngine
 
-/// The damage of a sample store before it is opened: the input of a fuzzer and its replay.
+/// The damage that is done to a sample store before it is opened: the input of a fuzzer.
 package struct StoreDamage: Hashable, Sendable {
-  /// The index of the store in ``SampleStore/all``.
+  /// The index of the sample store in ``SampleStore/all``, modulo their number.
   package var sample: UInt8
-  /// Whether the hashes of the changed bytes are repaired.
+  /// Whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// Whether a process died and the next one opens the store, or another machine opens it.
+  /// Whether the store is opened in the same boot, after its process died, or in a later boot.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 
-  /// More edits would only be slower.
+  /// The maximum number of edits; more would only slow down the fuzzer.
   package static let maxEditCount = 16
   package static let maxByteCount = 2 + maxEditCount * StoreEdit.byteCount
 
@@ -21,8 +21,8 @@ package struct StoreDamage: Hashable, Sendable {
     self.edits = edits
   }
 
-  /// Decodes the damage from arbitrary bytes; missing bytes are zero, and an incomplete edit is
-  /// ignored.
+  /// Decodes damage from arbitrary bytes, treating missing bytes as zeros and ignoring an
+  /// incomplete edit at the end.
   package init(_ bytes: Bytes) {
     sample = bytes.count > 0 ? bytes.load8(0) : 0
     let flags = bytes.count > 1 ? bytes.load8(1) : 0
@@ -45,28 +45,29 @@ package struct StoreDamage: Hashable, Sendable {
     return block.bytes.bytes.copied()
   }
 
-  /// The store that is damaged.
+  /// The sample store that is damaged.
   package var store: SampleStore { SampleStore.all[Int(sample) % SampleStore.all.count] }
 
-  /// Applies the damage, uses the store as a program would, and reports errors of the engine; a
-  /// `StorageError` is none.
+  /// Damages the store, uses it as a program would, and reports misbehaviour of the engine.
   ///
-  /// - Returns: Whether an error was thrown, and sentences about the errors of the engine.
-  /// - Throws: Any error that no store may throw.
+  /// A `StorageError` is expected behaviour.
+  ///
+  /// - Returns: Whether a `StorageError` was thrown, and one sentence for each finding.
+  /// - Throws: Any other error, which the engine must never throw.
   package func run() throws -> (metError: Bool, findings: [String]) {
     let sample = store
     var image = sample.image
     for edit in edits { image.apply(edit) }
     if repairs { image.repairHashes() }
     let disk = isSameBoot ? sample.disk.killed() : sample.disk.crashed(.everything)
-    // Invalid sizes must not be allocated.
+    // Corrupted sizes must not cause huge allocations.
     disk.fileByteCountLimit = 64 << 20
     try image.install(on: disk, at: SampleStore.path)
     var use = StoreUse(of: disk, at: SampleStore.path, options: sample.options)
     try use.run()
     var findings = use.findings
     if !repairs, !use.contents.isSubset(of: sample.contents) {
-      findings.append("A state is shown that no commit made.")
+      findings.append("The store shows contents that no commit wrote.")
     }
     return (use.metError, findings)
   }

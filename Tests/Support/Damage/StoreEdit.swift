@@ -1,37 +1,37 @@
 package import HeartwoodEngine
 
-/// One change to one file of a store, as a fault or an attacker makes it.
+/// One change to one file of a store, as caused by a fault or an attacker.
 ///
-/// Every sixteen bytes are an edit. Every number in it is reduced to the range of the given store,
-/// so that arbitrary bytes lead to effective edits.
+/// An edit is encoded in sixteen bytes. All its numbers are reduced to the range that is valid for
+/// the given store, so arbitrary bytes almost always decode to an edit that has an effect.
 package struct StoreEdit: Hashable, Sendable {
   package enum Kind: UInt8, CaseIterable, Sendable {
-    /// Overwrites bytes with the first `count` bytes of `value`, 1 to 8.
+    /// Overwrites 1 to 8 bytes with the first bytes of `value`.
     case write
-    /// Adds `value` to the number of 1, 2, 4 or 8 bytes at the position.
+    /// Adds `value` to the number of 1, 2, 4 or 8 bytes at the offset.
     case add
-    /// Flips the bits of `value` in up to 8 bytes.
+    /// Inverts those bits of the next 8 bytes that are set in `value`.
     case flip
-    /// Fills `count` bytes with the lowest byte of `value`.
+    /// Overwrites `count` bytes with the lowest byte of `value`.
     case fill
-    /// Overwrites another page of the file with its page `count`.
+    /// Overwrites the page with page `count` of the same file.
     case copyPage
-    /// Truncates the file.
+    /// Truncates the file at the offset.
     case cut
-    /// Appends `count` bytes, each the lowest byte of `value`.
+    /// Appends `count` bytes, each equal to the lowest byte of `value`.
     case extend
     /// Removes the file.
     case remove
-    /// Replaces this file by file `count`.
+    /// Replaces the contents of the file with those of file `count`.
     case copyFile
   }
 
   package var kind: Kind
-  /// The index of the file in the order of the names.
+  /// The index of the file in the sorted names.
   package var file: UInt8
-  /// The index of a page-sized run of bytes, from the start of the file.
+  /// The index of a page-sized range of bytes, counted from the start of the file.
   package var page: UInt16
-  /// The offset in the page.
+  /// The byte offset in the page.
   package var offset: UInt16
   package var count: UInt16
   package var value: UInt64
@@ -48,12 +48,12 @@ package struct StoreEdit: Hashable, Sendable {
   }
 }
 
-// MARK: - As bytes
+// MARK: - Encoding
 
 extension StoreEdit {
   package static let byteCount = 16
 
-  /// Decodes the edit from arbitrary sixteen bytes.
+  /// Decodes an edit from any sixteen bytes.
   package init(_ bytes: Bytes) {
     kind = Kind.allCases[Int(bytes.load8(0)) % Kind.allCases.count]
     file = bytes.load8(1)

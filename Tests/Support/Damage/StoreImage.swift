@@ -1,14 +1,14 @@
 import HeartwoodEngine
 
-/// The files of a store as bytes, to be changed outside any store.
+/// The files of a store as bytes that can be changed while no process has the store open.
 package struct StoreImage: Sendable {
-  /// The names of all files that are not empty, in order; they stay when files are removed.
+  /// The sorted names of all files that were not empty at first, including files removed since.
   package let names: [String]
   package let pageByteCount: Int
-  /// The files before the first change.
+  /// The files before the first edit.
   let originals: [String: [UInt8]]
   package internal(set) var files: [String: [UInt8]]
-  /// The page-sized runs of each file that are not all zero.
+  /// The indexes of the page-sized ranges of each file that are not all zero.
   package let usedPages: [String: [Int]]
 
   package init(_ files: [String: [UInt8]], pageByteCount: Int) {
@@ -30,7 +30,7 @@ package struct StoreImage: Sendable {
     }
   }
 
-  /// Returns the number of page-sized runs in a file, the last of which may be incomplete.
+  /// Returns the number of page-sized ranges in a file; the last one may be incomplete.
   func pageCount(of name: String) -> Int {
     ((files[name]?.count ?? 0) + pageByteCount - 1) / pageByteCount
   }
@@ -76,7 +76,7 @@ package struct StoreImage: Sendable {
     files[name] = bytes
   }
 
-  /// Adds to a number, with wraparound.
+  /// Adds to a number of `width` bytes, wrapping around on overflow.
   private static func add(_ value: UInt64, width: Int, to bytes: inout [UInt8], _ offset: Int) {
     guard offset + width <= bytes.count else { return }
     var sum: UInt64 = 0
@@ -87,7 +87,7 @@ package struct StoreImage: Sendable {
 
   // MARK: On a disk
 
-  /// Reads the files of a store from its disk.
+  /// Reads the files of a store from a disk.
   package init(of disk: SimulatedDisk, at path: String, pageByteCount: Int) throws {
     var files: [String: [UInt8]] = [:]
     for name in try disk.list(path) ?? [] { files[name] = disk.bytes(of: path + "/" + name) }
@@ -98,9 +98,9 @@ package struct StoreImage: Sendable {
     self.init(files, pageByteCount: pageByteCount)
   }
 
-  /// Writes these files to a disk that has the originals.
+  /// Writes the changed files to a disk that has the original files.
   ///
-  /// They are changed in place, because the next process identifies them by inode.
+  /// Files are changed in place, because the next process identifies them by inode.
   package func install(on disk: SimulatedDisk, at path: String) throws {
     for name in names where files[name] != originals[name] {
       let filePath = path + "/" + name
@@ -111,7 +111,7 @@ package struct StoreImage: Sendable {
       try file.setByteCount(UInt64(bytes.count))
       if !bytes.isEmpty { try file.write(bytes, at: 0) }
       guard name == "counters", bytes.count >= CountersLayout.byteCount else { continue }
-      // The next process sees the mapped memory.
+      // Change the mapped memory too, because the next process reads the counters from there.
       let counters = try file.mapShared(byteCount: CountersLayout.byteCount)
       bytes.withBytes { counters.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
     }
@@ -119,6 +119,6 @@ package struct StoreImage: Sendable {
 }
 
 extension StoreEdit {
-  /// The bytes of `value`, least significant first.
+  /// The bytes of `value`, least significant byte first.
   fileprivate var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 }

@@ -1,22 +1,22 @@
 package import HeartwoodEngine
 
-/// Uses a store that may be damaged in every way a program can, and records behaviour that no
-/// damage excuses.
+/// Uses a possibly damaged store in every way a program can, and records misbehaviour that no
+/// damage can excuse.
 ///
-/// An error of the engine ends the part in which it occurs, and the next part begins.
+/// The use has several parts. A `StorageError` ends the current part, and the next part begins.
 package struct StoreUse {
   private let disk: SimulatedDisk
   private let path: String
   private let options: StoreOptions
-  /// Whether some part threw a `StorageError`, or verification found something.
+  /// Whether a part threw a `StorageError`, or verification reported a finding.
   package private(set) var metError = false
-  /// The errors of the engine, as sentences.
+  /// One sentence for each misbehaviour of the engine.
   package private(set) var findings: [String] = []
-  /// A digest of the contents of each snapshot before anything was written.
+  /// The digests of the contents of all snapshots read before anything was written.
   package private(set) var contents: Set<UInt64> = []
 
-  /// More entries than files of a few megabytes can hold: a walk that reaches this count does not
-  /// end.
+  /// The entry count at which a walk is considered endless: files of a few megabytes cannot hold
+  /// this many entries.
   private static let entryLimit = 1_000_000
 
   package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {
@@ -27,7 +27,7 @@ package struct StoreUse {
 
   /// Opens, reads, writes, maintains and reopens the store.
   ///
-  /// - Throws: An error that is no `StorageError`, which no part of the engine may throw.
+  /// - Throws: Any error other than `StorageError`, which no part of the engine may throw.
   package mutating func run() throws {
     var isSound = false
     try attempt { use in
@@ -51,7 +51,8 @@ package struct StoreUse {
     do { try part(&self) } catch is StorageError { metError = true }
   }
 
-  /// A store that was found sound stays sound, whatever was done since.
+  /// Records a finding if the store was sound at first, no error has occurred, and verification now
+  /// reports a finding.
   private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
     let found = try store.verify().findings
     if wasSound, !metError, let first = found.first {
@@ -81,7 +82,7 @@ package struct StoreUse {
     }
   }
 
-  /// A digest of the complete contents of a snapshot.
+  /// Returns a digest of the complete contents of a snapshot.
   package static func digest(of snapshot: Snapshot) throws -> UInt64 {
     var digest: UInt64 = 0
     var count = 0
@@ -97,7 +98,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// All other ways to read.
+  /// Reads a snapshot in all ways other than the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }
@@ -128,7 +129,7 @@ package struct StoreUse {
     }
   }
 
-  /// Moves a cursor over everything, forwards and backwards.
+  /// Moves a cursor over all entries, forwards and backwards.
   private mutating func move(_ cursor: Cursor) throws {
     var count = 0
     var keys: [[UInt8]] = []
@@ -140,16 +141,16 @@ package struct StoreUse {
     try cursor.moveToLast()
     repeat { try record(&count) } while try cursor.moveToPrevious()
     for key in keys where try !cursor.seek(Key(unverified: key)) {
-      findings.append("A cursor does not find the key it showed.")
+      findings.append("A cursor does not find a key that it has returned.")
     }
   }
 
-  /// Counts the entries of a walk, and ends one that would not end.
+  /// Counts an entry of a walk, and throws once the walk is considered endless.
   private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
-    findings.append("A walk passes more entries than the files can hold.")
-    throw StorageError(.corrupt, "The walk was given up.")
+    findings.append("A walk visits more entries than the files can contain.")
+    throw StorageError(.corrupt, "The walk was abandoned because it does not end.")
   }
 
   // MARK: Writing
@@ -169,7 +170,7 @@ package struct StoreUse {
     }
   }
 
-  /// Frees every second cell of nodes, and then needs more contiguous room than there is, so that
+  /// Frees every second cell of the nodes, then needs more contiguous space than they have, so that
   /// nodes are compacted while some of their cells are free.
   private static func rewrite(_ keyspace: KeyspaceWriter, _ largeByteCount: Int) throws {
     for (freed, byteCount) in [(0, largeByteCount), (1, largeByteCount), (0, 30)] {

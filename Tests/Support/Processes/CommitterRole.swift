@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that makes small `.full` commits as fast as it can once a file named `go` appears.
+/// A process that makes small `.full` commits as fast as it can, once a file named `go` exists.
 struct CommitterRole {
   private let own: WorkerAssignment
 

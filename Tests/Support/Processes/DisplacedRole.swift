@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// A process that commits to a store whose directory or files are deleted, moved or replaced.
 ///
-/// It records each commit, and each one that throws for that reason; after the first of these none
-/// may succeed.
+/// It records each commit, and each attempt rejected because the files were replaced. After the
+/// first rejection, no commit may succeed.
 struct DisplacedRole {
   private let own: WorkerAssignment
 
@@ -24,7 +24,7 @@ struct DisplacedRole {
           try $0.keyspace("own").put(own.index, Array("\(number)".utf8))
           try $0.keyspace("rest").put(own.index << 32 | Int(number % 50), value)
         }
-        guard !wasRefused else { throw SharedContent.Violation("commit \(number) after a refusal") }
+        guard !wasRefused else { throw SharedContent.Violation("commit \(number) was allowed") }
         ledger.record(.acknowledged, number, generation: generation.frame)
       } catch let error as StorageError where error.kind == .foreignStore {
         wasRefused = true

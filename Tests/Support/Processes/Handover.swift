@@ -9,10 +9,12 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// A generation that one process holds and offers to others, in a file that it keeps locked: when
-/// the process ends, so does the lock, and the offer is void.
+/// A generation that one process holds and offers to other processes through a file.
+///
+/// The sender keeps the file locked. When the sender ends, the system releases the lock, which
+/// voids the offer.
 final class Handover {
-  /// The generation that the sender claims to hold.
+  /// A generation that the sender claims to hold.
   struct Claim: Hashable {
     var generation: UInt64
     var hash: UInt64
@@ -20,7 +22,7 @@ final class Handover {
 
   private let descriptor: Int32
 
-  /// The sender's side: its own file; `nil` while the previous process has not quite ended.
+  /// Opens the sender's own file; returns `nil` while its previous process still has the lock.
   init?(sendingAt path: String) {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -29,7 +31,7 @@ final class Handover {
     }
   }
 
-  /// The receiver's side.
+  /// Opens a sender's file for the receiver; returns `nil` if it cannot be opened.
   init?(receivingAt path: String) {
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -37,14 +39,16 @@ final class Handover {
 
   deinit { close(descriptor) }
 
-  /// Publishes the generation held from now on, or that none is held; called before it is released.
+  /// Publishes the generation that is held from now on, or `nil`.
+  ///
+  /// Call it with `nil` before releasing the generation.
   func claim(_ claim: Claim?) {
     let claim = claim ?? Claim(generation: 0, hash: 0)
     let counters = [claim.generation, claim.hash, claim.generation ^ ~claim.hash]
     _ = counters.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
-  /// The sender's current claim; `nil` if there is none or the sender has ended.
+  /// Returns the sender's current claim, or `nil` if there is none or the sender has ended.
   func currentClaim() -> Claim? {
     var counters: [UInt64] = [0, 0, 0]
     let count = counters.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, 24, 0) }

@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that runs checkpoints and compactions, and names and releases generations.
+/// A process that runs checkpoints and compactions, and keeps and releases named generations.
 package struct KeeperRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator
@@ -15,7 +15,8 @@ package struct KeeperRole {
     ledger = Ledger(at: own.ledger)
   }
 
-  /// The named generations that were not released, by number, with their contents.
+  /// Returns the named generations that a ledger shows as not yet released, by number, with the
+  /// hashes of their contents.
   package static func kept(by ledger: String) -> [UInt64: (generation: UInt64, hash: UInt64)] {
     var kept: [UInt64: (generation: UInt64, hash: UInt64)] = [:]
     for record in Ledger.records(at: ledger) {

@@ -8,35 +8,38 @@ import Foundation
   import Darwin
 #endif
 
-/// The record of what one process did to a store, outside the store: an append-only file.
+/// An append-only file, outside the store, that records what one process did to the store.
 ///
 /// A record is one `write` of 128 bytes, so a killed process leaves it complete or absent: Linux
-/// checks for a deadly signal between the pages of one `write`, and no record spans two. (With 80
-/// bytes, 4 of 600 kills left half a record, and everything after it was misread.)
+/// checks for a fatal signal only between the pages of a `write`, and no record crosses a page
+/// boundary. (With 80 bytes, 4 of 600 kills left half a record, and everything after it was
+/// misread.)
 package final class Ledger {
-  /// The kind of a record; `number`, `generation` and `lasts` have the meaning given here.
+  /// The kind of a record, which defines the meaning of `number`, `generation` and `lasts`.
   package enum Kind: UInt64 {
-    /// A session begins: the store is open.
+    /// The process has opened the store and begins a session.
     case opened = 1
-    /// Transaction `number` of this writer is about to be committed.
+    /// The process is about to commit transaction `number` of its writer.
     case intent
-    /// It was committed, as `generation`.
+    /// Transaction `number` was committed, as `generation`.
     case acknowledged
     /// A transaction was rejected because another process held the store.
     case busy
-    /// A snapshot of the newest generation showed `lasts` and accounts that hash to `hash`.
+    /// A snapshot of the newest generation contained `lasts`, and accounts that hash to `hash`.
     case read
-    /// The same for a snapshot that was held since, or for a generation offered by another process.
+    /// A snapshot held for some time, or a generation offered by another process, contained
+    /// `lasts`, and accounts that hash to `hash`.
     case readAgain
-    /// A generation offered by another process was rejected.
+    /// A past generation, or one offered by another process, has expired and could not be read.
     case expired
-    /// The generation with content `hash` is about to be named `number`; then it is.
+    /// The process is about to give `generation`, with contents that hash to `hash`, the name
+    /// `number` (`keepIntent`), or has done so (`kept`).
     case keepIntent, kept
-    /// The name `number` is about to be released.
+    /// The process is about to release the name `number`.
     case releaseIntent
-    /// A checkpoint has ended.
+    /// A checkpoint has finished.
     case checkpointed
-    /// This session has made `generation` commits and `number` syncs of the log.
+    /// In this session, the process has made `generation` commits and `number` syncs of the log.
     case counted
     /// Transaction `number` of this process was rejected because the store's files were replaced.
     case refused
@@ -53,15 +56,15 @@ package final class Ledger {
   private static let wordCount = 16
   private let descriptor: Int32
 
-  /// Opens a ledger to continue it.
+  /// Opens a ledger, creating it if necessary; new records are appended.
   package init(at path: String) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-    precondition(descriptor >= 0, "no ledger at \(path)")
+    precondition(descriptor >= 0, "the ledger \(path) cannot be opened")
   }
 
   deinit { close(descriptor) }
 
-  /// Appends a record, which outlives the process once this returns.
+  /// Appends a record, which survives the death of the process once this method has returned.
   package func record(
     _ kind: Kind, _ number: UInt64 = 0, generation: UInt64 = 0, hash: UInt64 = 0,
     lasts: [UInt64] = []
@@ -69,13 +72,13 @@ package final class Ledger {
     var counters = [kind.rawValue, number, generation, hash, UInt64(lasts.count)] + lasts
     counters += Array(repeating: 0, count: Self.wordCount - counters.count)
     let count = counters.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-    precondition(count == Self.wordCount * 8, "a record did not fit")
+    precondition(count == Self.wordCount * 8, "a record was not written completely")
   }
 
-  /// All records of a ledger, the oldest first; none if there is no such file.
+  /// Returns all records of a ledger, oldest first; empty if the file does not exist.
   package static func records(at path: String) -> [Record] {
     guard let bytes = FileManager.default.contents(atPath: path) else { return [] }
-    precondition(bytes.count.isMultiple(of: wordCount * 8), "half a record in \(path)")
+    precondition(bytes.count.isMultiple(of: wordCount * 8), "incomplete record in \(path)")
     let counters: [UInt64] = bytes.withUnsafeBytes { buffer in
       (0..<buffer.count / 8).map { buffer.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
     }

@@ -1,7 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that reads complete snapshots, holds some, reads them again, and hands them to others.
+/// A process that reads complete snapshots, holds and rereads some of them, and offers them to
+/// other processes.
 struct ReaderRole {
   private struct Held {
     let snapshot: Snapshot
@@ -13,7 +14,7 @@ struct ReaderRole {
   private let ledger: Ledger
   private var held: [Held] = []
   private var newest = Generation(frame: 0)
-  /// Generations that were read recently and are not held any more.
+  /// Generations that were read recently and may no longer be held.
   private var past: [(generation: Generation, summary: SharedContent.Summary)] = []
 
   init(_ own: WorkerAssignment) {
@@ -36,7 +37,7 @@ struct ReaderRole {
         }
         if handover == nil { handover = Handover(sendingAt: own.handover(own.index)) }
         send(through: handover)
-        // A suspended process may keep others from pinning an older generation.
+        // These calls fail with `busy` if a suspended process prevents pinning an older generation.
         do {
           try receive(store)
           try readPast(store)
@@ -50,7 +51,8 @@ struct ReaderRole {
     }
   }
 
-  /// A reader that starts before the first writer has nothing to read yet.
+  /// Opens the store; returns `nil` if it does not exist yet, as this reader may start before the
+  /// first writer.
   private func openStore() throws -> Store? {
     do {
       return try Store(at: own.store, options: own.options)
@@ -63,7 +65,7 @@ struct ReaderRole {
   private mutating func readNewest(_ store: Store) throws {
     let snapshot = try store.snapshot()
     guard snapshot.generation >= newest else {
-      throw SharedContent.Violation("\(snapshot.generation) after \(newest)")
+      throw SharedContent.Violation("the newest is \(snapshot.generation), but was \(newest)")
     }
     newest = snapshot.generation
     let summary = try SharedContent.check(snapshot)
@@ -88,14 +90,14 @@ struct ReaderRole {
       lasts: one.summary.lasts)
   }
 
-  /// Requests a generation that may not be held any more: it is returned unchanged, or not at all.
+  /// Requests a generation that may have expired, and checks its contents if it is still readable.
   private mutating func readPast(_ store: Store) throws {
     guard past.count > 12 else { return }
     let one = past.remove(at: generator.below(12))
     do {
       let snapshot = try store.snapshot(at: one.generation)
       guard try SharedContent.check(snapshot) == one.summary else {
-        throw SharedContent.Violation("\(one.generation) came back as another one")
+        throw SharedContent.Violation("\(one.generation) was read with other contents")
       }
       record(again: Held(snapshot: snapshot, summary: one.summary))
     } catch let error as StorageError where error.kind == .generationExpired {
@@ -103,7 +105,7 @@ struct ReaderRole {
     }
   }
 
-  /// Offers the oldest held snapshot, or releases it: the claim ends before the snapshot.
+  /// Offers the oldest held snapshot, or withdraws the offer and then releases the snapshot.
   private mutating func send(through handover: Handover?) {
     guard let first = held.first else { return }
     if generator.isTrue(in256: 40) {
@@ -116,7 +118,8 @@ struct ReaderRole {
     }
   }
 
-  /// Pins a generation that another reader offers: it is available for as long as it is claimed.
+  /// Pins a generation that another reader offers, which must be readable for as long as it is
+  /// offered.
   private mutating func receive(_ store: Store) throws {
     let sender = own.index + 1 + generator.below(3)
     guard let handover = Handover(receivingAt: own.handover(sender % 4)),
@@ -126,13 +129,14 @@ struct ReaderRole {
       let snapshot = try store.snapshot(at: Generation(frame: claim.generation))
       let summary = try SharedContent.check(snapshot)
       guard summary.hash == claim.hash else {
-        throw SharedContent.Violation("\(snapshot.generation) is another one elsewhere")
+        throw SharedContent.Violation("\(snapshot.generation) differs in another process")
       }
       record(again: Held(snapshot: snapshot, summary: summary))
     } catch let error as StorageError where error.kind == .generationExpired {
       ledger.record(.expired, generation: claim.generation)
       guard handover.currentClaim() == claim else { return }
-      // A process that was just killed may lose its locks one after the other.
+      // A process that was just killed may lose its locks one after another, so wait before
+      // failing.
       usleep(300_000)
       guard handover.currentClaim() != claim else {
         throw SharedContent.Violation("\(claim.generation) expired while it was held: \(error)")

@@ -1,17 +1,18 @@
 package import HeartwoodEngine
 
-/// The contents that several writers give one store, such that each state can be checked alone.
+/// The contents that several writers give to one store, so that each generation can be checked on
+/// its own.
 ///
-/// Each writer has a keyspace of its own, which follows from the number of its last transaction; a
-/// keyspace that comes and goes, so that the files grow and shrink; and with every transaction it
-/// moves money between two shared accounts and increments a common counter.
+/// Each writer has its own keyspace, whose contents follow from the number of its last transaction,
+/// and another keyspace that it repeatedly creates and removes, so that the files grow and shrink.
+/// Each transaction also moves money between two shared accounts and increments a common counter.
 package enum SharedContent {
   package static let writerCount = 4
   private static let accountCount = 16
   private static let ownKeyCount = 40
   private static let ballastCount = 120
 
-  /// The variables of a state that do not follow from others.
+  /// The parts of a generation's contents that cannot be derived from other parts.
   package struct Summary: Hashable, Sendable {
     package var lasts: [UInt64]
     package var hash: UInt64
@@ -26,10 +27,13 @@ package enum SharedContent {
 
   // MARK: Writing
 
-  /// Runs one transaction of a writer; `begin` receives its number before anything is changed,
-  /// `isLost` decides whether it is abandoned at its end.
+  /// Runs one transaction of a writer.
   ///
-  /// - Returns: Its number, or `nil` if it was abandoned.
+  /// At random, some transactions are abandoned at the end.
+  ///
+  /// - Parameter begin: Called before anything is changed, with the number of the writer's last
+  ///   committed transaction.
+  /// - Returns: The transaction's number and generation, or `nil` if it was abandoned.
   package static func write(
     _ writer: Int, to store: Store, durability: StoreOptions.Durability,
     _ generator: inout SeededGenerator, begin: (_ last: UInt64) throws -> Void
@@ -73,7 +77,7 @@ package enum SharedContent {
     try accounts.put(target, bytes(number(try accounts.get(target)) + amount))
   }
 
-  /// The writes of a rolled-back savepoint are absent.
+  /// Writes in a savepoint that is rolled back, so these writes must never be visible.
   private static func tryInVain(_ writer: Int, _ transaction: inout WriteTransaction) throws {
     do {
       try transaction.savepoint { part in
@@ -84,7 +88,8 @@ package enum SharedContent {
     } catch is Abandoned {}
   }
 
-  /// More than a transaction keeps in memory, present in every second run of 16 transactions.
+  /// Writes or removes more data than a transaction keeps in memory; the data exists for 16
+  /// transactions, then is absent for 16.
   private static func changeBallast(
     _ writer: Int, _ number: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {
@@ -101,13 +106,13 @@ package enum SharedContent {
 
   // MARK: Checking
 
-  /// Reads a complete snapshot and checks that it is one state of this content.
+  /// Reads a complete snapshot and checks that it is a consistent state of this content.
   package static func check(_ snapshot: Snapshot) throws -> Summary {
     var lasts: [UInt64] = []
     for writer in 0..<writerCount { lasts.append(try checkOwn(writer, snapshot)) }
     let all = number(try snapshot.keyspace("all")?.get(0))
     guard lasts.reduce(0, +) == all else {
-      throw Violation("\(snapshot.generation): \(lasts) do not add up to \(all)")
+      throw Violation("\(snapshot.generation): \(lasts) do not add up to the total of \(all)")
     }
     var hash: UInt64 = 14_695_981_039_346_656_037
     var sum: UInt64 = 0
@@ -118,7 +123,7 @@ package enum SharedContent {
         hash = (hash ^ balance) &* 1_099_511_628_211
       }
       guard sum == 1000 * UInt64(accountCount) else {
-        throw Violation("\(snapshot.generation): the accounts hold \(sum)")
+        throw Violation("\(snapshot.generation): the accounts have a total of \(sum)")
       }
     }
     return Summary(lasts: lasts, hash: hash)
@@ -129,12 +134,12 @@ package enum SharedContent {
     let last = number(try own.get(-1))
     let count = UInt64(ownKeyCount)
     for key in 0..<count {
-      // The newest transaction up to the last one that wrote this key.
+      // The newest transaction, not later than the last, that wrote this key.
       guard last >= key, last - (last - key) % count > 0 else { continue }
       let number = last - (last - key) % count
       guard try own.get(Int(key)) == value(writer, number) else {
         throw Violation(
-          "\(snapshot.generation): key \(key) of writer \(writer) is not that of \(number)")
+          "\(snapshot.generation): key \(key) of writer \(writer) is not from \(number)")
       }
     }
     guard try own.count() == Int(min(last, count)) + 1 else {
@@ -150,13 +155,13 @@ package enum SharedContent {
     let ballast = try snapshot.keyspace("ballast-\(writer)")
     guard last % 32 >= 16 else {
       if ballast != nil {
-        throw Violation("\(snapshot.generation): writer \(writer) has ballast after \(last)")
+        throw Violation("\(snapshot.generation): writer \(writer) still has ballast after \(last)")
       }
       return
     }
     let expected = [UInt8](repeating: UInt8(truncatingIfNeeded: last / 32), count: 2500)
     for key in 0..<ballastCount where try ballast?.get(key) != expected {
-      throw Violation("\(snapshot.generation): ballast \(key) of \(writer) after \(last)")
+      throw Violation("\(snapshot.generation): ballast \(key) of \(writer) is wrong after \(last)")
     }
   }
 

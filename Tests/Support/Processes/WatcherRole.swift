@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that commits and reads while others meet errors, and is not affected by them.
+/// A process that commits and reads while other processes meet errors, which must not affect it.
 struct WatcherRole {
   private let own: WorkerAssignment
 
@@ -18,10 +18,10 @@ struct WatcherRole {
       let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
         try $0.keyspace("watched").put(own.index, value)
       }
-      // Not that generation: others may have released it by now.
+      // Do not request `generation` itself: it may have expired by now.
       let snapshot = try store.snapshot()
       guard try snapshot.keyspace("watched")?.get(own.index) == value else {
-        throw SharedContent.Violation("commit \(number) does not show")
+        throw SharedContent.Violation("commit \(number) is not visible")
       }
       ledger.record(.acknowledged, number, generation: generation.frame)
       usleep(2000)

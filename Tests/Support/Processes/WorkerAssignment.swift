@@ -9,27 +9,27 @@ package import HeartwoodEngine
   import Darwin
 #endif
 
-/// The assignment of a worker process, the program `heartwood-worker`.
+/// The assignment of a worker process, which runs the program `heartwood-worker`.
 ///
-/// It works until the file `stop` appears in its directory. It reports on standard error, with exit
-/// code 1, anything that the store should not have done.
+/// The worker runs until the file `stop` appears in its directory. If the store misbehaves, the
+/// worker reports it on standard error and exits with code 1.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
     case writer, reader, keeper, committer, holder, watcher, displaced
   }
 
   package var role: Role
-  /// The index of the process within its role; its ledger is named after both.
+  /// The index of the process within its role; its ledger is named after the role and the index.
   package var index: Int
-  /// The directory with the store, the ledgers, and the files that processes hand to each other.
+  /// The directory for the store, the ledgers, and the files in which readers offer generations.
   package var directory: String
   package var seed: UInt64
   package var isMapped = true
   package var isDurable = true
   package var isReadOnly = false
-  /// Its name in the list of holders.
+  /// The process's name in the list of holders.
   package var name: String?
-  /// Whether a holder stays inside a transaction.
+  /// Whether a process with the role `holder` holds the writer lock too.
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
@@ -42,11 +42,11 @@ package struct WorkerAssignment: Codable, Sendable {
 
   package var store: String { directory + "/store" }
   package var ledger: String { directory + "/ledger-\(role)-\(index)" }
-  /// The files in which readers offer generations to each other.
+  /// Returns the path of the file in which a reader offers generations to other readers.
   package func handover(_ index: Int) -> String { directory + "/handover-\(index)" }
   package var durability: StoreOptions.Durability { isDurable ? .full : .normal }
 
-  /// Small files, so that maintenance runs and new segments are frequent.
+  /// The options of the store, with small files so that maintenance and new segments are frequent.
   package var options: StoreOptions {
     var options = StoreOptions()
     options.access = isMapped ? .mapped : .buffered
@@ -58,18 +58,18 @@ package struct WorkerAssignment: Codable, Sendable {
     options.busyTimeout = .milliseconds(busyMilliseconds)
     options.isReadOnly = isReadOnly
     options.name = name
-    // Any output of a worker on standard error fails the campaign.
+    // Ignore failures: any output on standard error would fail the campaign.
     options.checkpointDidFail = { _ in }
     return options
   }
 
-  /// Whether the process continues.
+  /// Whether the worker should continue to run.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {
     do {
       let counters = CommandLine.arguments
-      guard counters.count == 2 else { throw SharedContent.Violation("one argument, as JSON") }
+      guard counters.count == 2 else { throw SharedContent.Violation("expected a JSON argument") }
       let own = try JSONDecoder().decode(Self.self, from: Data(counters[1].utf8))
       switch own.role {
       case .writer:

@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// A process that commits one transaction after the other, and records each before and after.
+/// A process that commits one transaction after another, and records each one before and after the
+/// commit.
 struct WriterRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator
@@ -53,7 +54,7 @@ struct WriterRole {
       guard snapshot.generation >= done.generation,
         try SharedContent.check(snapshot).lasts[own.index] == done.number
       else {
-        throw SharedContent.Violation("writer \(own.index) does not see its \(done.number)")
+        throw SharedContent.Violation("writer \(own.index) does not see its own \(done.number)")
       }
     } catch let error as StorageError where error.kind == .busy {
       ledger.record(.busy)

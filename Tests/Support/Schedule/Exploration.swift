@@ -1,18 +1,18 @@
-/// All orders with few preemptions, or as many of them as time allows.
+/// Runs all orders with few preemptions, or as many of them as the limits allow.
 ///
-/// Orders are counted by preemptions: switches away from a participant that could have continued.
-/// Those with none come first, then those with one, and so on, each once; switches away from a
-/// blocked participant cost nothing and are tried in every way. An order that would continue from a
-/// state from which another one with no more preemptions has continued, with the same participant,
-/// would show nothing new and is skipped.
+/// A preemption is a switch away from a participant that could have continued. Orders without
+/// preemptions are run first, then those with one, and so on, each order once. Switches away from a
+/// blocked participant are not counted, and all of them are tried. An order is skipped if another
+/// order with no more preemptions has continued from the same state with the same participant,
+/// because it would show nothing new.
 package struct Exploration {
   /// The maximum number of preemptions in an order.
   package var preemptionBound: Int
   /// The maximum number of runs for each number of preemptions.
   package var runLimit: Int
-  /// The seed that selects the orders to run if there are more.
+  /// The seed that selects the orders to run if there are more than the limit.
   package var seed: UInt64
-  /// The preemptions that are tried.
+  /// The kinds of preemptions that are tried.
   package var preemptions: Schedule.Preemptions
 
   package init(
@@ -25,27 +25,31 @@ package struct Exploration {
     self.preemptions = preemptions
   }
 
-  /// The results of the runs.
+  /// The results of an exploration.
   package struct Summary: Sendable {
-    /// For each number of preemptions, the number of runs and that of the orders known.
+    /// For each number of preemptions, the number of orders that were run and of those found so
+    /// far.
     package var runCounts: [(made: Int, known: Int)] = []
     package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
-    /// The outcomes, which differ in more than the order of independent steps.
+    /// The distinct outcomes: orders that differ only in the order of independent steps have the
+    /// same outcome.
     package var outcomes: Set<UInt64> = []
-    /// Runs in which a clock decided differently than in the one before: orders of their own, from
-    /// which none is derived.
+    /// The number of runs that did not follow the requested order because they depended on the
+    /// clock.
+    ///
+    /// No further orders are derived from such a run.
     package var strayCount = 0
-    /// The first order that failed, and its failure.
+    /// The first order that failed, its failures, and the steps around its switches.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?
 
-    /// As in `1 of 1, 40 of 40, 200 of 812`.
+    /// The run counts as text, for example `1 of 1, 40 of 40, 200 of 812`.
     package var text: String {
       runCounts.map { "\($0.made) of \($0.known)" }.joined(separator: ", ")
     }
   }
 
-  /// Runs orders until one fails.
+  /// Runs orders until one fails or the limits are reached.
   ///
   /// - Parameter attempt: Runs one order and returns its schedule.
   package func run(
@@ -54,7 +58,7 @@ package struct Exploration {
     var summary = Summary()
     summary.runCounts = Array(repeating: (0, 0), count: preemptionBound + 1)
     var random = SeededGenerator(seed: seed)
-    // Orders still to run, by the number of their preemptions.
+    // The orders still to be run, by their number of preemptions.
     var queues = [[[Schedule.Switch]]](repeating: [], count: preemptionBound + 1)
     var seen = Starts()
     queues[0] = [[]]
@@ -79,7 +83,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Also before the last switch: what follows it may race with a step there for the first time.
+      // Include switches before the last switch of this order: a step there may now race for the
+      // first time with a step that follows the last switch.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)
@@ -92,11 +97,11 @@ package struct Exploration {
     return summary
   }
 
-  /// The states from which orders have continued, with the number of preemptions.
+  /// The states from which orders have continued, each with the smallest number of preemptions.
   private struct Starts {
     private var preemptionCounts: [UInt64: Int] = [:]
 
-    /// Returns whether no order with as few preemptions has continued from there.
+    /// Adds a state; returns `false` if an order with as few preemptions has continued from it.
     @discardableResult
     mutating func insert(_ start: UInt64, _ preemptionCount: Int) -> Bool {
       guard preemptionCount < preemptionCounts[start, default: .max] else { return false }

@@ -1,20 +1,21 @@
-/// The races of a run: steps of two participants of which one changes what the other touches, while
-/// nothing in between makes the second wait for the first.
+/// Finds the races of a run.
 ///
-/// Only if two steps race does a preemption before the first lead to another trace; races that
-/// arise then lead on (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for Model
+/// Two steps of different participants race if one changes what the other reads or changes, and no
+/// step in between makes the second wait for the first. A preemption can lead to a different trace
+/// only if it comes before the first step of a race. Races that arise in the new trace lead to
+/// further traces (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for Model
 /// Checking Software*, POPL 2005).
 struct Races {
   /// For each step, whether a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
-  /// For each step, in a row for each participant: the number of that participant's steps that
-  /// precede it or are it.
+  /// A row for each step with a cell for each participant: the number of that participant's steps
+  /// that happen before the step, including the step itself.
   private var clocks: [Int32]
   private var ordinals: [Int32]
   private var keys: [UInt64: Key] = [:]
 
-  /// The last step that changed something, and the steps that have read it since.
+  /// The last step that changed the value of a key, and the steps that have read it since.
   private struct Key {
     var write: Int?
     var reads: [Int] = []
@@ -49,7 +50,7 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // From the latest on: steps that precede a later one do not race.
+    // Go backwards: an earlier step that happens before a later one in this list does not race.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

@@ -2,15 +2,15 @@ import HeartwoodEngine
 
 /// Runs several participants one step at a time, in a given order.
 ///
-/// Each participant has a thread and stands for a process. Before each of its steps (a file
-/// operation, a lock, a shared counter) it waits for its turn, so that exactly one of them runs at
-/// any time and the same order always has the same result. Without instructions a participant runs
-/// until it ends or is blocked; each ``Switch`` names a step that another one takes instead.
+/// Each participant has its own thread and simulates a process. Before each step (a file operation,
+/// a lock, an access to a shared counter) it waits for its turn, so exactly one participant runs at
+/// any time, and the same order always gives the same result. By default, a participant runs until
+/// it ends or is blocked; each ``Switch`` names a step that another participant takes instead.
 package final class Schedule: @unchecked Sendable {
-  // @unchecked because only the thread whose turn it is uses the variables, and turns are handed
-  // over under a lock.
+  // @unchecked because only the thread whose turn it is uses the variables, and a lock protects the
+  // passing of the turn.
 
-  /// A step at which another participant runs than the one whose turn it would be.
+  /// A step that is given to another participant than the one whose turn it would be.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
@@ -23,8 +23,9 @@ package final class Schedule: @unchecked Sendable {
     package var description: String { "Switch(\(step), to: \(participant))" }
   }
 
-  /// The state that a step reads and changes and that others can see; two steps are independent if
-  /// neither changes what the other one reads or changes.
+  /// The state that a step reads and changes and that other participants can see.
+  ///
+  /// Two steps are independent if neither changes what the other reads or changes.
   package struct Operation: Sendable {
     let name: StaticString
     let target: String
@@ -36,13 +37,13 @@ package final class Schedule: @unchecked Sendable {
   struct Step {
     let participant: Int
     let operation: Operation
-    /// The participants that could have taken it, as bits.
+    /// The participants that could have taken the step, as bits.
     let candidates: UInt64
-    /// Whether the previous participant was blocked, so that the switch was no choice.
+    /// Whether the previous participant could not continue, so that the switch was not a choice.
     let isForced: Bool
-    /// The number of preemptions up to it, inclusive.
+    /// The number of preemptions up to and including this step.
     let preemptionCount: Int
-    /// The history before it.
+    /// The state of the run before the step.
     let state: UInt64
   }
 
@@ -52,17 +53,18 @@ package final class Schedule: @unchecked Sendable {
     let turn = Turn()
     var hasEnded = false
     var isDead = false
-    /// The requests that failed since another participant took a step.
+    /// The requests that have failed since another participant last took a step.
     var refused: Set<String> = []
-    /// The keys it waits for.
+    /// The keys of the locks that the participant waits for.
     var awaited: Set<UInt64> = []
-    /// Whether its request has failed twice, and nothing has been released since.
+    /// Whether the same request has failed twice, and none of the awaited keys has been released
+    /// since.
     var isBlocked = false
   }
 
-  /// The condition on which a thread waits for its turn; `isAdmitted` is guarded by `lock`.
+  /// A condition on which a thread waits for its turn; `lock` protects `isAdmitted`.
   private final class Turn: @unchecked Sendable {
-    // @unchecked because of this guard.
+    // @unchecked because `lock` protects the state.
     private let lock = Lock()
     private var isAdmitted = false
 
@@ -81,10 +83,11 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// The number of steps after which a run, or a process alone, counts as endless.
+  /// The number of steps after which a run, or a process that runs alone, is considered endless.
   static let stepLimit = 20_000
-  /// The number of consecutive rounds in which all requests may fail: some are repeated a limited
-  /// number of times.
+  /// The number of successive rounds in which all requests may fail.
+  ///
+  /// A failed request may be repeated a limited number of times before the participant continues.
   private static let vainLimit = 400
 
   private let switches: [Int: Int]
@@ -95,10 +98,11 @@ package final class Schedule: @unchecked Sendable {
   private var isRunning = false
   private var vainCount = 0
   private var trace = Trace(participantCount: 0)
-  /// The failures, in order.
+  /// The failures, oldest first.
   package private(set) var failures: [String] = []
-  /// Whether a participant that should have continued could not: the run is not the requested one,
-  /// because a participant depended on the clock.
+  /// Whether a requested switch was impossible because a participant depended on the clock.
+  ///
+  /// Such a run does not follow the requested order.
   package private(set) var isStray = false
 
   package init(_ switches: [Switch]) {
@@ -110,7 +114,7 @@ package final class Schedule: @unchecked Sendable {
 
   package var participantCount: Int { participants.count }
 
-  /// Identifies the history, independent of the order of independent steps.
+  /// A hash of the history that does not depend on the order of independent steps.
   package var outcome: UInt64 { trace.hash }
 
   /// The number of steps taken.
@@ -118,7 +122,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Running
 
-  /// Adds a participant; its number is the number of those before it.
+  /// Adds a participant; participants are numbered from 0 in the order in which they are added.
   package func add(
     _ process: ScheduledProcess, _ body: @escaping @Sendable (Schedule) throws -> Void
   ) {
@@ -126,7 +130,7 @@ package final class Schedule: @unchecked Sendable {
     participants.append(Participant(process: process, body: body))
   }
 
-  /// Runs all participants to their ends.
+  /// Runs all participants until they have ended.
   package func run() {
     isRunning = true
     trace = Trace(participantCount: participants.count)
@@ -141,7 +145,7 @@ package final class Schedule: @unchecked Sendable {
     for participant in participants { participant.process.leaveSchedule() }
   }
 
-  /// The body of a participant's thread.
+  /// Runs the body of a participant on its thread.
   private func live(_ number: Int) {
     participants[number].turn.await()
     participants[number].process.refresh()
@@ -150,7 +154,7 @@ package final class Schedule: @unchecked Sendable {
         try participants[number].body(self)
       }
     } catch {
-      // Errors of a killed process are invisible.
+      // A killed process reports no errors.
       if !participants[number].isDead { fail("participant \(number): \(error)") }
     }
     participants[number].hasEnded = true
@@ -162,8 +166,9 @@ package final class Schedule: @unchecked Sendable {
     hand()
   }
 
-  /// Takes a step when it is this participant's turn; false if it was killed, and none of its calls
-  /// has an effect any more.
+  /// Waits for the participant's turn and takes a step.
+  ///
+  /// - Returns: `false` if the participant was killed, so that its calls must have no effect.
   func waitForTurn(_ number: Int, _ operation: Operation) -> Bool {
     guard isRunning else { return true }
     guard !participants[number].isDead else { return false }
@@ -194,8 +199,8 @@ package final class Schedule: @unchecked Sendable {
     return true
   }
 
-  /// Everything that determines the rest of a run, except whose turn it is: the history, and the
-  /// waiting participants.
+  /// A hash of everything that determines the rest of a run, except whose turn it is: the history
+  /// and the waiting participants.
   private var state: UInt64 {
     let waiting = participants.indices.reduce(UInt64(0)) {
       $0 | (participants[$1].isBlocked ? 1 << UInt64($1) : 0)
@@ -205,11 +210,11 @@ package final class Schedule: @unchecked Sendable {
 
   /// Chooses the participant that takes the next step.
   private func decide(after current: Int?) {
-    if steps.count >= Self.stepLimit { stop("\(steps.count) steps and no end") }
+    if steps.count >= Self.stepLimit { stop("\(steps.count) steps without an end") }
     var candidates = participants.indices.filter { isAble($0) }
     if candidates.isEmpty {
-      // All requests have failed; some participants repeat theirs a limited number of times and
-      // then continue.
+      // All participants are blocked. Let them try again, because some repeat a request only a
+      // limited number of times and then continue.
       vainCount += 1
       if vainCount > Self.vainLimit { stop("all wait for each other") }
       for number in participants.indices { participants[number].isBlocked = false }
@@ -234,13 +239,14 @@ package final class Schedule: @unchecked Sendable {
     !participants[number].hasEnded && !participants[number].isBlocked
   }
 
-  /// Gives the turn to the chosen participant.
+  /// Passes the turn to the chosen participant.
   private func hand() {
     guard let decided else { return }
     participants[decided.participant].turn.give()
   }
 
-  /// Ends a run that would not end by itself: all participants are killed.
+  /// Records a failure and ends the run, which would not end by itself, by killing all
+  /// participants.
   private func stop(_ failure: String) {
     if !participants.contains(where: \.isDead) || failures.isEmpty { fail(failure) }
     for number in participants.indices where !participants[number].hasEnded {
@@ -249,11 +255,12 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  // MARK: What participants report
+  // MARK: Reports of participants
 
-  /// Records that the participant has requested something that another one holds.
+  /// Records that the participant's last request failed because another participant holds a lock.
   ///
-  /// Many continue then; one that repeats its request waits for it.
+  /// The participant is blocked if it repeats the request before another one takes a step; most
+  /// participants continue with something else instead.
   func recordRefusal(_ number: Int) {
     guard isRunning, let step = steps.last else { return }
     let request = "\(step.operation.name) \(step.operation.target)"
@@ -264,7 +271,8 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Records that the objects with these keys were released, for which others may wait.
+  /// Records that locks with these keys were released, which unblocks participants that wait for
+  /// them.
   func recordReturn(_ keys: [UInt64]) {
     vainCount = 0
     for number in participants.indices
@@ -273,7 +281,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Records that anything for which others wait may have been released.
+  /// Unblocks all participants, because any lock that they wait for may have been released.
   func wakeAll() {
     vainCount = 0
     for number in participants.indices { participants[number].isBlocked = false }
@@ -281,9 +289,10 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Killing
 
-  /// Kills a participant at its next step; without effect if it has ended.
+  /// Kills a participant at its next step; has no effect if it has ended.
   ///
-  /// Its locks end and its calls have no effect from here on: its thread unwinds, alone.
+  /// The victim's locks are released, and its calls have no effect from now on. Its thread then
+  /// runs alone until it has unwound.
   package func kill(_ victim: Int, by number: Int) {
     let operation = Operation(
       name: "kill", target: "participant \(victim)",
@@ -296,7 +305,7 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // The participant that yielded the turn has chosen this one for a step, which it takes.
+    // Take the step for which this participant was chosen when the turn came back to it.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 
@@ -305,9 +314,10 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Alternatives
 
-  /// The preemptions of a run that are requested.
+  /// The kinds of preemptions to be tried.
   package enum Preemptions: Sendable {
-    /// Those that can make a difference: before steps that race with a step of another participant.
+    /// Preemptions that can make a difference: those before a step that races with a later step of
+    /// another participant.
     case distinct
     case all
   }
@@ -316,17 +326,19 @@ package final class Schedule: @unchecked Sendable {
   package struct Alternative {
     package let change: Switch
     package let preemptionCount: Int
-    /// The state from which it leads and the participant to which it leads, on which the rest of
-    /// that order depends.
+    /// Identifies the state before the switch and the participant that is switched to, which
+    /// together determine the rest of the order.
     package let start: UInt64
   }
 
-  /// The states of the run itself from which alternatives would continue, with their preemptions.
+  /// The states from which this run continued, each with its number of preemptions.
   package var starts: [(start: UInt64, preemptionCount: Int)] {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
 
-  /// Returns the switches that lead to other orders; forced switches are always included.
+  /// Returns the switches that lead to other orders.
+  ///
+  /// Switches away from a blocked participant are always included.
   package func alternatives(_ preemptions: Preemptions) -> [Alternative] {
     let races = Races(steps, participantCount: participants.count)
     var result: [Alternative] = []
@@ -348,7 +360,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Messages
 
-  /// Returns the steps around a position, a line each.
+  /// Returns the steps near the given ones as text, one step per line.
   package func text(around stepIndices: [Int], distance: Int = 3) -> String {
     steps.indices.filter { index in stepIndices.contains { abs($0 - index) <= distance } }.map {
       let step = steps[$0]

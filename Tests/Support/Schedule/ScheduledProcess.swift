@@ -1,17 +1,18 @@
 package import HeartwoodEngine
 
-/// A file system as one participant of a schedule sees it: shared by all, with a step of the
-/// schedule before each call, and shared counters whose accesses are steps too.
+/// The file system as one participant of a schedule sees it.
 ///
-/// The counters it maps are a copy, synchronised with the shared memory whenever the turn passes to
-/// another participant. So a killed process can unwind without visible effects.
+/// All participants share the wrapped file system. Each call is a step of the schedule, and so is
+/// each access to a shared counter. A participant maps a copy of the counters, which is
+/// synchronised with the shared memory whenever the turn passes to another participant. A killed
+/// process can therefore unwind without visible effects.
 package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   // @unchecked because only the thread whose turn it is uses the variables.
   private let inner: any FileSystem
   private var schedule: Schedule?
   private var number = 0
   private var isDead = false
-  /// Steps taken while no schedule ran.
+  /// The number of steps taken while no schedule ran.
   private var ownStepCount = 0
   private var openFiles: [(any File)] = []
   private var sharedCounters: [FileIdentity: SharedCopy] = [:]
@@ -28,19 +29,19 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     self.number = number
   }
 
-  /// From here on its calls are not steps.
+  /// Makes all later calls ordinary calls instead of steps of the schedule.
   func leaveSchedule() { schedule = nil }
 
   // MARK: Turns
 
-  /// Loads what others have stored in the shared counters.
+  /// Loads the shared counters that other participants have stored.
   package func refresh() {
     for counters in sharedCounters.values {
       counters.copy.bytes.copy(counters.original.bytes.bytes, to: 0)
     }
   }
 
-  /// Publishes what was stored here.
+  /// Publishes the shared counters that this participant has stored.
   func flush() {
     guard !isDead else { return }
     for counters in sharedCounters.values {
@@ -48,42 +49,42 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` while no schedule runs.
+  /// Runs `body` outside the schedule, with up-to-date shared counters.
   package func alone<R>(_ body: () throws -> R) rethrows -> R {
     refresh()
     defer { flush() }
     return try body()
   }
 
-  /// Ends the process as the system would: its locks end.
+  /// Ends the process as the system would, releasing all its locks.
   func die() {
     isDead = true
     for file in openFiles { _ = try? file.lock(.none, 0..<UInt64.max) }
     openFiles = []
   }
 
-  /// Waits for its turn for an operation.
+  /// Waits for the participant's turn to perform an operation.
   fileprivate func step(
     _ name: StaticString, _ target: String, reads: [UInt64] = [], writes: [UInt64] = []
   ) throws(StorageError) {
     if schedule == nil { ownStepCount += 1 }
     guard ownStepCount <= Schedule.stepLimit else {
-      throw StorageError(.io, "This process goes on and on.", file: target)
+      throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // Its effects depend on its being alive.
+    // The operation has its effects only while the participant is alive.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
     }
   }
 
-  /// A step that announces that a commit of this participant was acknowledged.
+  /// Takes a step that announces that a commit of this participant was acknowledged.
   package func acknowledge() throws(StorageError) {
     try step("acknowledge", "", writes: [Self.acknowledgementKey(number)])
   }
 
-  /// A step that reads the acknowledged commits of all participants.
+  /// Takes a step that reads the acknowledged commits of all participants.
   package func checkAcknowledged() throws(StorageError) {
     let count = schedule?.participantCount ?? 0
     try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
@@ -92,12 +93,12 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   fileprivate func recordRefusal() { schedule?.recordRefusal(number) }
   fileprivate func recordReturn(_ keys: [UInt64]) { schedule?.recordReturn(keys) }
 
-  // MARK: What steps touch
+  // MARK: Keys of the state that steps access
 
-  /// Changes when the participant dies.
+  /// Returns the key of a participant's life, which changes when the participant is killed.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
-  /// Stands for all locks at once, which end when their owner dies.
+  /// The key for all locks together, which change when their owner is killed.
   static let anyLockKey: UInt64 = 1 << 58
 
   private static func acknowledgementKey(_ participant: Int) -> UInt64 {
@@ -106,7 +107,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   private static func counterKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
 
-  /// Names appear and disappear in directories, which can be listed.
+  /// Returns the keys of a name and of its directory, which changes when names are added or
+  /// removed.
   private static func nameKeys(_ path: String) -> [UInt64] {
     let location = MemoryPath(path)
     return [nameKey(location), nameKey(location.parent)]
@@ -165,7 +167,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
   package func random() -> UInt64 { inner.random() }
 
-  /// The counters of a file, as this participant sees them.
+  /// Returns the counters in a file as this participant sees them.
   fileprivate func map(_ file: any File, _ byteCount: Int) throws(StorageError) -> Mapping {
     let identity = try file.identity()
     if sharedCounters[identity] == nil {
@@ -210,7 +212,7 @@ private final class ScheduledFile: File {
 
   var path: String { inner.path }
 
-  /// A key for each 4,096 bytes of a range.
+  /// Returns a key for each block of 4,096 bytes in a range.
   private func keys(_ offset: UInt64, _ count: Int) -> [UInt64] {
     guard count > 0 else { return [] }
     return (offset >> 12...(offset + UInt64(count) - 1) >> 12).map { number << 32 | $0 }
@@ -218,7 +220,7 @@ private final class ScheduledFile: File {
 
   private var lengthKey: UInt64 { number << 32 | 0xFFFF_FFFF }
 
-  /// A key for each byte that is locked or queried.
+  /// Returns a key for each byte that is locked or queried, up to 1,000 bytes.
   private func lockKeys(_ range: Range<UInt64>) -> [UInt64] {
     range.prefix(1000).map { 1 << 60 | $0 }
   }
@@ -235,8 +237,8 @@ private final class ScheduledFile: File {
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    // Read before its turn, when the file may still be shorter: that errs towards more conflicts,
-    // unless a participant truncates the file in between.
+    // Read the length before the turn, when the file may still be shorter. This can only report too
+    // many conflicts, unless a participant truncates the file in between.
     let isLonger = try offset + UInt64(count) > inner.byteCount()
     try process.step(
       "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))
@@ -282,7 +284,7 @@ private final class ScheduledFile: File {
       name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.recordRefusal() }
-    // A participant that waits for a byte may continue when it is released, or no longer exclusive.
+    // Unlocking a byte, or making its lock shared, may unblock participants that wait for it.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
       process.recordReturn(lockKeys(range))
     }
