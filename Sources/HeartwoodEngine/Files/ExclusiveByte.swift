@@ -11,11 +11,13 @@ package final class ExclusiveByte: Sendable {
   private let waits: LockWaits
   private let lock = Lock()
 
+  /// Creates the lock for a byte of a file.
+  ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
   ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
   ///     or `nil` to wait without limit.
-  ///   - waits: Records the waits that have no time limit.
+  ///   - waits: The tracker for waits without a time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()

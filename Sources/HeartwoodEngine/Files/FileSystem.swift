@@ -18,7 +18,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that every user who may read files with the given mode can list and enter.
+  /// Creates a directory that can be listed and entered by all users who may read files with the
+  /// given mode.
   ///
   /// If `mode` is `nil`, this is the same as ``createDirectory(_:)``.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
@@ -60,8 +61,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A file atomically replaces any file with the new name. A directory can only get an unused
-  /// name.
+  /// A file atomically replaces any file with the new name. A directory can be renamed only if the
+  /// new name is unused.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of the volume that contains a directory, or `nil` if the directory does not
@@ -189,8 +190,7 @@ package protocol File: AnyObject, Sendable {
   /// The range may extend past the end of the file, but accessing bytes there ends the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes as memory that is shared with every process that does the
-  /// same.
+  /// Maps the first `byteCount` bytes as memory that is shared by all processes that map the file.
   ///
   /// The memory is writable unless the file was opened for reading only.
   ///

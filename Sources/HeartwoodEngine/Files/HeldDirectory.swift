@@ -20,6 +20,8 @@ final class HeldDirectory: Sendable {
   /// The file from which new files take their mode and group.
   private static let pattern = "pages"
 
+  /// Creates the value for an open directory.
+  ///
   /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.path = path

@@ -19,7 +19,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       let location = MemoryPath(path)
       guard !directories.contains(location) else {
-        throw StorageError(.notAStore, "This is not a regular file.", file: path)
+        throw StorageError(
+          .notAStore, "This is not a regular file. Check the path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {

@@ -15,6 +15,8 @@ final class PosixFile: File {
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
+  /// Creates the value for an open file.
+  ///
   /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor

@@ -163,7 +163,7 @@ package final class PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // Users who may read or write the files must be able to list and enter the directory.
+    // Users who may read the files must be able to list and enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 

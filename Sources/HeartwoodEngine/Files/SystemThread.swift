@@ -32,10 +32,10 @@ package struct SystemThread: @unchecked Sendable {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Suspends this thread for a time.
+  /// Suspends this thread for the given time.
   package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
 
-  /// Suspends this thread for a time.
+  /// Suspends this thread for the given time.
   package static func sleep(microseconds: UInt64) {
     var time = timespec()
     time.tv_sec = Int(microseconds / 1_000_000)
@@ -45,7 +45,7 @@ package struct SystemThread: @unchecked Sendable {
 
   /// Runs `body` on a new thread, which must be joined once.
   ///
-  /// Fails if the system has no more threads.
+  /// Fails if the system cannot create another thread.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

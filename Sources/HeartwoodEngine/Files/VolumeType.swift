@@ -18,7 +18,7 @@ package enum VolumeType: Hashable, Sendable {
     case .number(let number):
       return Self.unsupportedNumbers.first { $0.number == number }?.name
     case .name(let name, let isLocal):
-      // Some file systems that user-space programs implement claim to be local.
+      // Some user-space file systems claim to be local.
       return isLocal && !name.lowercased().contains("fuse") ? nil : name
     case .memory:
       return nil

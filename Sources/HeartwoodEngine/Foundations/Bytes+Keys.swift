@@ -45,13 +45,12 @@ extension MutableBytes {
 
   /// Copies `source` to `offset` if `source` contains no zero byte.
   ///
-  /// Returns `false` if it contains one.
+  /// Returns `false` if it contains one; the bytes at `offset` are then undefined.
   ///
-  /// In that case, the bytes at `offset` are undefined. One bounds check covers the complete copy,
-  /// and the last bytes are copied as one word that overlaps the word before. A short string
-  /// therefore costs a few instructions, which is less than the C library's copy and a search for
-  /// zeros. Returning at the first zero also keeps the compiler from emitting a vector loop, whose
-  /// setup would take longer than copying most keys.
+  /// One bounds check covers the complete copy, and the last bytes are copied as one word that
+  /// overlaps the word before. A short string therefore costs a few instructions, which is less
+  /// than the C library's copy and a search for zeros. Returning at the first zero also keeps the
+  /// compiler from emitting a vector loop, whose setup would take longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base

@@ -26,7 +26,7 @@ package enum Limits {
   ///
   /// With a fan-out of at least four, half as many levels reach every page number.
   ///
-  /// Bytes from a file that claim a higher level are corrupt.
+  /// A page with a higher level is corrupt.
   package static let maxTreeLevel = 32
   /// The maximum length of a keyspace name in UTF-8 bytes.
   ///
@@ -34,7 +34,7 @@ package enum Limits {
   package static let maxKeyspaceNameByteCount = 255
   /// The maximum length of the name of a generation in UTF-8 bytes.
   ///
-  /// Such names are for people.
+  /// The names are meant for people.
   package static let maxGenerationNameByteCount = 255
   /// The maximum number of pages in the page file.
   ///
@@ -77,9 +77,10 @@ package enum Limits {
   ///
   /// A process that finds no free row is reported by the name of its program.
   package static let maxHolderRowCount = 256
-  /// The maximum number of generations that a process shows by holder locks.
+  /// The maximum number of generations for which a process takes a holder lock.
   ///
-  /// The kernel has to search every lock, and users are interested in the oldest generations.
+  /// Every lock slows down the kernel's other lock calls, and users mostly need to see the oldest
+  /// generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts of a loop that starts over when another process changes what it
   /// reads.

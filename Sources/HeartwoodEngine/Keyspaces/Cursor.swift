@@ -127,7 +127,7 @@ public final class Cursor {
   /// Returns `nil` if the cursor is not at an entry.
   ///
   /// A value that fits in a page is not copied. The spans are valid only during the call; in a
-  /// transaction, they also become invalid at its next change.
+  /// transaction, they also become invalid when the transaction makes a change.
   ///
   /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io`; any error that
   ///   `body` throws.

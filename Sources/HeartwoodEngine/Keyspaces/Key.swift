@@ -42,8 +42,7 @@ public struct Key: Hashable, Sendable {
 
   /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws an error if the key has components of other kinds, or if it has fewer or more
-  /// components.
+  /// Throws an error if the kinds or the number of the key's components differ from `types`.
   public static func decode<each Component: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Component).Type
   ) throws(StorageError) -> (repeat each Component) {

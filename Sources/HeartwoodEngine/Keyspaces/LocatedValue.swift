@@ -120,7 +120,7 @@ package struct KeyspaceReads {
     func pass(_ chunk: Bytes) throws(StorageError) {
       do { try body(chunk.buffer.bytes) } catch {
         failure = error
-        throw StorageError(.invalidArgument, "The reader stopped.")
+        throw StorageError(.invalidArgument, "The closure that reads the value threw an error.")
       }
     }
     do throws(StorageError) {

@@ -37,8 +37,8 @@ package struct SnapshotDifference {
   ///
   /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: In each state, reads the catalog, and once each page that was written or freed
-  ///   between the two states.
+  /// - Complexity: Reads, in each state, the catalog and each page that was written or freed
+  ///   between the two states, once.
   package init(
     from source: GenerationState, to target: GenerationState,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true }

@@ -19,6 +19,8 @@ package struct AtomicFile: Sendable {
   package let magic: UInt64
   private let advice: String
 
+  /// Creates the description of a file.
+  ///
   /// - Parameters:
   ///   - magic: The first eight bytes, as a little-endian number.
   ///   - advice: A sentence that tells the user what to do if the file is corrupt.

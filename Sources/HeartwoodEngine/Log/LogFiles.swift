@@ -10,6 +10,8 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
+  /// Creates the access to the log files of a store.
+  ///
   /// - Parameter pool: The pool of open descriptors, or `nil` to create a new pool.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
@@ -24,7 +26,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns these files with another choice of whether to map them.
+  /// Returns the same files, with mapping enabled or disabled.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -134,10 +136,11 @@ package final class LogFiles: Sendable {
 
   /// Creates the file of a segment with its full length and its header.
   ///
-  /// This overwrites the contents that an earlier attempt may have left: the process that made it
-  /// ended before the name was durable, so no frame in the file was ever acknowledged. The name is
-  /// not yet durable on return. A segment that is created ahead is filled with zeros, so that a
-  /// later commit changes no metadata. A segment that is needed immediately is not.
+  /// This overwrites the contents that an earlier attempt may have left: the process that wrote
+  /// them ended before the name of the file was durable, so no frame in it was ever acknowledged.
+  /// The name is not yet durable on return. A segment that is created ahead is filled with zeros,
+  /// so that a later commit changes no metadata. A segment that is needed immediately is not
+  /// filled.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {

@@ -37,7 +37,7 @@ package final class Segment: Sendable {
   }
 }
 
-/// The segments to which the states of one period can refer, in order.
+/// The log segments to which one or more states can refer, in order.
 ///
 /// There may be gaps: if two names were created together, a power cut may keep the later one and
 /// lose the earlier one. Neither segment has frames then. A table is immutable: adding a segment
@@ -112,7 +112,8 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number` and the deleted segments in `gone`.
+  /// Returns this table without the segments below `number` and without the deleted segments in
+  /// `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

@@ -11,9 +11,11 @@ package final class SegmentFile: Sendable {
   private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
+  /// Creates the value for the open file of a segment.
+  ///
   /// - Parameters:
   ///   - number: The number of the segment.
-  ///   - file: The file, already open.
+  ///   - file: The file, which is already open.
   init(
     _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
   ) throws(StorageError) {
@@ -72,7 +74,7 @@ package final class SegmentFile: Sendable {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
       // Whatever the reason, bytes of earlier commits may be lost in that file. Writing therefore
-      // cannot continue, as it can after a write that found the disk full.
+      // cannot continue, unlike after a write that found the disk full.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }

@@ -8,7 +8,7 @@ extension LogFiles {
 
   private var reservePath: String { directory + "/" + Self.reserveName }
 
-  /// Returns whether a reserve exists, that is, whether none or the last one has become a segment.
+  /// Returns whether there is a reserve that has not yet become a segment.
   package func hasReserve() throws(StorageError) -> Bool {
     try fileSystem.open(reservePath, .read) != nil
   }
@@ -22,7 +22,8 @@ extension LogFiles {
       return true
     }
     // While there is no reserve, each process that adds a segment syncs the directory, because the
-    // segment may have been made from the last reserve. Sync it before a new reserve exists.
+    // segment may have been made from the last reserve. Sync the directory before a new reserve
+    // exists.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

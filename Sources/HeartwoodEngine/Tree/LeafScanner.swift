@@ -31,7 +31,7 @@ package final class LeafScanner {
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
-    // The placeholder is an empty node until a leaf is entered.
+    // Use an empty node as a placeholder until a leaf is entered.
     node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 

@@ -84,8 +84,8 @@ package struct NodeRebuild {
 
   /// Returns the length of the prefix for the entries of `range`.
   ///
-  /// It is the common prefix of the first and the last key, but at least eight bytes shorter than
-  /// the first key, so that future keys are likely to start with it too.
+  /// The prefix is the common prefix of the first and the last key, but at least eight bytes
+  /// shorter than the first key, so that future keys are likely to start with it too.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }

@@ -1,6 +1,6 @@
 /// Writes one large value in chunks.
 ///
-/// Its length must be known from the start.
+/// The length of the value must be known from the start.
 ///
 /// The writer keeps only the numbers of its pages and looks up their bytes in each step. Between
 /// steps, the transaction may spill the pages to the log, so a value of any length needs little
@@ -49,7 +49,7 @@ package struct OverflowWriter {
       throw StorageError(
         .invalidArgument,
         "\(chunk.count) bytes were appended, but only \(length - written) of the announced "
-          + "\(length) were left.")
+          + "\(length) bytes were left.")
     }
     hash.update(chunk)
     var offset = 0

@@ -25,7 +25,7 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Uses up budget for reading one page.
+  /// Deducts the reading of one page from the budget.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes

@@ -42,7 +42,7 @@ package final class TreeCursor {
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
-    // The placeholder is an empty node until a leaf is entered.
+    // Use an empty node as a placeholder until a leaf is entered.
     node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 
@@ -208,7 +208,7 @@ package final class TreeCursor {
 
   /// Prepares for a new position.
   ///
-  /// Until it is reached, the cursor has no position, even after an error.
+  /// Until the new position is reached, the cursor has none, even after an error.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount

@@ -1,4 +1,4 @@
-// The growth of a tree: rebuilding and splitting nodes, and adding a root above the old root.
+// Grows a tree: rebuilds and splits nodes, and adds a root above the old root.
 extension TreeWriter {
   /// Stores an entry in the node at `level` in the path, if it cannot be stored in place.
   ///

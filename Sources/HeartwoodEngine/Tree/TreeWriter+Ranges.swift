@@ -1,4 +1,4 @@
-// The removal of a range of keys: complete pages within the range, and single entries at its ends.
+// Removes a range of keys: complete pages within the range, and single entries at its ends.
 extension TreeWriter {
   /// Removes all keys from `lower` up to `upper`, and returns the number of removed keys.
   package func delete(

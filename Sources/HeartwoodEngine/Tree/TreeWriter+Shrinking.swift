@@ -1,4 +1,4 @@
-// The shrinking of a tree: merging and balancing neighbours, and removing the level of the root.
+// Shrinks a tree: merges and balances neighbours, and removes the level of the root.
 extension TreeWriter {
   /// Merges or balances underfull nodes on the path, from level `first` upwards, and then the root.
   func rebalance(from first: Int) throws(StorageError) {
