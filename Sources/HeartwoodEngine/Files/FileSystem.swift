@@ -154,7 +154,9 @@ package protocol File: AnyObject, Sendable {
   /// The number is smaller only at the end of the file.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
-  /// Writes all `parts`, one directly after the other, or throws.
+  /// Writes all `parts` one after the other, starting at `offset`.
+  ///
+  /// Throws an error unless all bytes were written.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
 
   /// Returns the length of the file in bytes.

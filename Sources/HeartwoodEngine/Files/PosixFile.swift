@@ -129,8 +129,8 @@ final class PosixFile: File {
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // Darwin allocates space separately from the length, and only on some file systems. Others
-      // allocate the space when the bytes are written.
+      // Darwin allocates space separately from the length, and only on some file systems. Other
+      // file systems allocate it when the bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)

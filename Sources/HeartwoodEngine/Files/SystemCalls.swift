@@ -24,9 +24,9 @@ enum SystemCalls {
     }
   }
 
-  // The commands for open-file-description locks, from <fcntl.h>. The Swift overlays of Linux leave
-  // them out. Linux has them since 3.15; Darwin has them since macOS 10.11, and in the public
-  // headers since the macOS 14 SDK.
+  // The commands for open-file-description locks, from <fcntl.h>, which the Swift overlays of Linux
+  // leave out. They are available in Linux 3.15 and later and in macOS 10.11 and later (in the
+  // public headers since the macOS 14 SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37

@@ -3,8 +3,8 @@
 /// The engine throws no other type of error.
 ///
 /// It reports failures of the environment, such as a full disk or a held lock, and corrupt bytes in
-/// files. Programming errors that the language could have prevented do not throw; they trap.
-/// Printing an error shows its ``message`` and, if they are known, the file, page and error number.
+/// files. Misuse of the API that Swift could in principle prevent causes a trap instead. Printing
+/// an error shows its ``message`` and, if they are known, the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///

@@ -24,9 +24,7 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at a row.
-  ///
-  /// After a change by the writer, whether it was at a row before the change.
+  /// Whether the cursor is at a row, or was at a row when the writer last changed something.
   private var isPositioned = false
   private var changeCount = 0
 
