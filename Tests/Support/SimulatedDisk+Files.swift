@@ -119,7 +119,8 @@ extension SimulatedDisk {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
       guard let memory = content.share(file.number, byteCount) else {
-        throw StorageError(.io, "The file is too short to be mapped.", file: file.path)
+        throw StorageError(
+          .io, "Cannot map: the file is shorter than the mapping.", file: file.path)
       }
       return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
     }

@@ -174,7 +174,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       let number: Int
       switch content.entry(at: location) {
       case .directory:
-        throw StorageError(.notAStore, "This is not a regular file.", file: path)
+        throw StorageError(
+          .notAStore, "This is not a regular file. Check the path of the store.", file: path)
       case .file(let existing):
         number = existing
       case nil where access == .create:

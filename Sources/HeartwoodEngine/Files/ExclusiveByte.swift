@@ -1,8 +1,8 @@
-/// A lock byte that excludes other processes and the other threads of this one.
+/// A lock byte that excludes other processes and the other threads of this process.
 ///
-/// Two threads of a process share the ownership of a byte, so the thread lock is acquired first and
-/// released last. A read-only process can only lock the byte shared, which is enough to exclude the
-/// processes that lock it exclusively.
+/// The kernel gives the lock to the open file, not to a thread, so a thread lock is acquired before
+/// it and released after it. A read-only process can lock the byte only in shared mode, which still
+/// excludes processes that lock it exclusively.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -11,11 +11,13 @@ package final class ExclusiveByte: Sendable {
   private let waits: LockWaits
   private let lock = Lock()
 
+  /// Creates the lock for a byte of a file.
+  ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: Milliseconds to wait for another process, which may be suspended; `nil` waits
-  ///     without limit.
-  ///   - waits: The record of waits without limit.
+  ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
+  ///     or `nil` to wait without limit.
+  ///   - waits: The tracker for waits without a time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -29,9 +31,10 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits for earlier holders, then runs `body` while holding the lock.
   ///
-  /// - Throws: Any error of `body`; `busy`, without running it, if the timeout expires.
+  /// - Throws: Any error that `body` throws, or `busy` if the timeout expires before `body` runs.
   ///
-  /// - Parameter timeout: Used if the timeout of the initialiser is `nil`.
+  /// - Parameter timeout: The number of milliseconds to wait if the initialiser was given no
+  ///   timeout.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

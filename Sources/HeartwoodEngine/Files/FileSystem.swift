@@ -1,71 +1,91 @@
 /// The interface to the operating system: names, files, identities, time and randomness.
 ///
-/// All input and output goes through this protocol and ``File``; code above this directory has no
-/// other way. A test can therefore act as the disk: count the calls, make one fail, or choose the
-/// state that a power cut leaves behind.
+/// All input and output of the engine goes through this protocol and ``File``. A test can therefore
+/// replace the disk: it can count the calls, make one fail, or choose the state that a power cut
+/// leaves behind.
 ///
 /// Thread-safe. Paths are absolute or relative to the process's working directory.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the file at `path`; `nil` if there is none and `access` does not create it.
+  /// Opens the file at `path`.
   ///
-  /// A name created here is durable only after ``syncDirectory(_:)``.
+  /// Returns `nil` if the file does not exist and `access` does not create it.
+  ///
+  /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
-  /// Creates the directory if it does not exist; its parent must exist.
+  /// Creates a directory if it does not exist.
+  ///
+  /// Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that users with read permission by a file's mode can list; the same as
-  /// ``createDirectory(_:)`` if the mode is `nil`.
+  /// Creates a directory that can be listed and entered by all users who may read files with the
+  /// given mode.
+  ///
+  /// If `mode` is `nil`, this is the same as ``createDirectory(_:)``.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
-  /// Returns the same file system with one directory held open: it resolves the names in it
-  /// relative to the open directory, even if its path changes, and follows no links.
+  /// Returns this file system with one directory held open.
   ///
-  /// - Parameter newFileMode: The mode of files created there while the directory has no file
-  ///   `pages`: later files take mode and group from that file. `nil` uses the default of the
-  ///   process.
+  /// Names in that directory are resolved relative to the open directory, even if its path changes,
+  /// and links are not followed.
+  ///
+  /// - Parameter newFileMode: The mode of files that are created in the directory before the file
+  ///   `pages` exists, or `nil` for the default of the process. Later files take their mode and
+  ///   group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of the file at a path, without following a link; `nil` if it is not a
-  /// regular file.
+  /// Returns the identity of the regular file at a path, or `nil` if there is none.
+  ///
+  /// Does not follow links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
-  /// Returns the permissions of a file; `nil` if it does not exist or the file system has no
-  /// permissions.
+  /// Returns the permissions of a file, or `nil` if the file does not exist or the file system has
+  /// no permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
-  /// Returns a stamp of the names in a directory: if two stamps are equal, no name has changed in
-  /// between.
+  /// Returns a stamp that changes when the names in a directory change: if two stamps are equal, no
+  /// name has changed between the two calls.
   ///
-  /// `nil` while that is undecidable, because the last change was a moment ago.
+  /// Returns `nil` shortly after a change, because another change at that time might not alter the
+  /// stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
-  /// Returns the names in a directory, in no particular order; `nil` if it does not exist.
+  /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
+  /// exist.
   func list(_ path: String) throws(StorageError) -> [String]?
 
-  /// Removes a file; it is no error if it does not exist.
+  /// Removes a file.
+  ///
+  /// Does nothing if the file does not exist.
   func remove(_ path: String) throws(StorageError)
 
-  /// Renames a file atomically, replacing any file with the new name; or renames a directory, if
-  /// the new name is not in use.
+  /// Renames a file or a directory.
+  ///
+  /// A file atomically replaces any file with the new name. A directory can be renamed only if the
+  /// new name is unused.
   func rename(_ source: String, to target: String) throws(StorageError)
 
-  /// Returns the type of the volume with a directory; `nil` if the directory does not exist.
+  /// Returns the type of the volume that contains a directory, or `nil` if the directory does not
+  /// exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
-  /// Makes the names in a directory durable: all creations, renames and removals so far.
+  /// Makes all earlier creations, renames and removals of names in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Watches the file at `path` while the result exists; `nil` if watching is not possible.
+  /// Watches the file at `path` until the returned watch is released.
+  ///
+  /// Returns `nil` if the file cannot be watched.
   func watch(_ path: String) -> (any FileWatch)?
 
-  /// The identity of the file system: two open files are the same only if their domains are.
+  /// The identity of the file system.
+  ///
+  /// Two open files can be the same file only if their file systems have the same domain.
   var domain: ObjectIdentifier { get }
 
-  /// A number that differs between two boots of a machine; `nil` if the platform provides none.
+  /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
   var bootIdentity: UInt64? { get }
 
-  /// Milliseconds since 1970, by a clock that may jump.
+  /// The time in milliseconds since 1970, from a clock that may jump.
   var wallClockMilliseconds: UInt64 { get }
 
   /// Returns an unpredictable number.
@@ -73,10 +93,11 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
-  /// Opens the file at `path`, and creates it if there is none.
+  /// Opens the file at `path`, and creates it if it does not exist.
   package func create(_ path: String) throws(StorageError) -> any File {
     guard let file = try open(path, .create) else {
-      throw StorageError(.io, "The file disappeared while it was created.", file: path)
+      throw StorageError(
+        .io, "The file disappeared while it was being created. Try again.", file: path)
     }
     return file
   }
@@ -85,14 +106,14 @@ extension FileSystem {
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
 
-  // For file systems without permissions.
+  // Defaults for file systems without permissions.
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
   }
 
   package func mode(of path: String) throws(StorageError) -> UInt16? { nil }
 
-  // For file systems that only this process can change.
+  // Defaults for file systems that only this process can change.
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem { self }
@@ -104,7 +125,7 @@ extension FileSystem {
   package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? { .constant }
 }
 
-/// The time of the last change of the names in a directory.
+/// The time at which the names in a directory last changed.
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
@@ -116,66 +137,81 @@ package struct DirectoryStamp: Hashable, Sendable {
 package enum FileAccess: Sendable {
   case read
   case write
-  /// Reading and writing; creates the file if it does not exist.
+  /// Opens the file for reading and writing, and creates it if it does not exist.
   case create
 }
 
 /// An open file.
 ///
-/// Thread-safe: every transfer states its offset. The descriptor closes with the last reference.
+/// Thread-safe, because every read and write specifies its offset. The file is closed when its last
+/// reference is released.
 package protocol File: AnyObject, Sendable {
-  /// The path it was opened with, for error messages.
+  /// The path with which the file was opened, for error messages.
   var path: String { get }
 
-  /// Reads up to `target.count` bytes; returns the number of bytes before the end of the file.
+  /// Reads up to `target.count` bytes, and returns the number of bytes read.
+  ///
+  /// The number is smaller only at the end of the file.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
-  /// Writes all `parts` contiguously and completely, or throws.
+  /// Writes all `parts` one after the other, starting at `offset`.
+  ///
+  /// Throws an error unless all bytes were written.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
 
-  /// The length in bytes.
+  /// Returns the length of the file in bytes.
   func byteCount() throws(StorageError) -> UInt64
 
-  /// Truncates or extends the file; an extension reads as zeros.
+  /// Truncates or extends the file to `count` bytes.
+  ///
+  /// New bytes read as zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
-  /// Extends the file to `byteCount` bytes if it is shorter, and allocates disk space for the
-  /// extension, which reads as zeros.
+  /// Extends the file to `byteCount` bytes if it is shorter, and allocates disk space for the new
+  /// bytes, which read as zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
 
-  /// Deallocates the disk space of a range of complete 4,096-byte blocks; the range then reads as
-  /// zeros and the length stays.
+  /// Deallocates the disk space of a range of complete 4,096-byte blocks.
   ///
-  /// Returns false, and changes nothing, if the file system does not support it.
+  /// The range then reads as zeros; the length of the file does not change.
+  ///
+  /// Returns `false`, and changes nothing, if the file system does not support this operation.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
-  /// Returns the number of bytes this file occupies on the file system, without holes.
+  /// Returns the number of bytes that this file occupies on disk, not counting holes.
   func allocatedByteCount() throws(StorageError) -> UInt64
 
-  /// Makes the length and all earlier writes durable, with the strongest means of the platform.
+  /// Makes the length and all earlier writes durable, with the strongest sync that the platform
+  /// offers.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes read-only while the result exists; `nil` if the file system cannot.
+  /// Maps `byteCount` bytes read-only until the returned mapping is released.
   ///
-  /// The range may extend past the end of the file; touching bytes there is fatal.
+  /// Returns `nil` if the file system does not support mappings.
+  ///
+  /// The range may extend past the end of the file, but accessing bytes there ends the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes, shared with every process that does the same, for reading
-  /// and, unless the file was opened for reading only, for writing.
+  /// Maps the first `byteCount` bytes as memory that is shared by all processes that map the file.
   ///
-  /// The file must be at least that long.
+  /// The memory is writable unless the file was opened for reading only.
+  ///
+  /// The file must have at least `byteCount` bytes.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
-  /// Tries to set, convert or release a lock on a range of bytes; false if a lock of another owner
-  /// conflicts.
+  /// Tries to set, convert or release a lock on a range of bytes.
   ///
-  /// The owner is this open file, and the lock ends with the process.
+  /// Returns `false` if another owner holds a conflicting lock.
+  ///
+  /// The owner of the lock is this open file, and the lock ends with the process.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
-  /// Sets a lock on a range of bytes, and waits for conflicting ones to be released.
+  /// Sets a lock on a range of bytes, and waits until all conflicting locks have been released.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns the part in `range` of a lock of another owner; not necessarily of the lowest one.
+  /// Returns the part of `range` that another owner has locked, or `nil` if there is none.
+  ///
+  /// If there are several such locks, the result need not be the lowest one.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.
@@ -186,10 +222,12 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
-  // For files that cannot be watched.
+  // The default for files that cannot be watched.
   package func touch() throws(StorageError) {}
 
-  /// Polls, for files whose locks have no queue.
+  /// Polls until the lock is acquired.
+  ///
+  /// This default is for files whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
   }
@@ -202,7 +240,7 @@ package enum LockKind: Sendable {
   case none
 }
 
-/// The device and the inode number of a file.
+/// The device number and the inode number of a file.
 package struct FileIdentity: Hashable, Sendable {
   package let device: UInt64
   package let inode: UInt64
@@ -213,17 +251,17 @@ package struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// Memory mapped to a file; unmapped with its last reference.
+/// Memory that is mapped to a file, and unmapped when the last reference is released.
 ///
-/// - Note: `@unchecked` because the memory is raw: nothing in this process writes read-only
-///   mappings, and shared ones are accessed through atomic words only.
+/// - Note: `@unchecked` because the memory is raw. This process never writes to read-only mappings,
+///   and it accesses shared mappings through atomic words only.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// A callback before each access to shared memory: the offset, and whether it may change the
-  /// memory.
+  /// Called before each access to shared memory, with the offset and whether the access may change
+  /// the memory.
   ///
-  /// Words that processes share are input and output like calls, so a test file system may
-  /// intercept them.
+  /// Accesses to words that processes share are input and output, like system calls, so a test file
+  /// system may intercept them.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

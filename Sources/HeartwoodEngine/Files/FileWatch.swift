@@ -6,21 +6,23 @@
   import Darwin
 #endif
 
-/// A watch that wakes a thread when a process touches a file, see ``File/touch()``.
+/// Wakes a thread when a process touches a file; see ``File/touch()``.
 ///
-/// Thread-safe; one thread waits.
+/// Thread-safe, but only one thread may wait.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, the watch ends or the timeout expires; may return early.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires.
+  ///
+  /// May return early.
   func wait(milliseconds: UInt64)
 
-  /// Ends the current wait, or else the next one.
+  /// Ends the current wait, or the next one if no thread is waiting.
   func end()
 }
 
-/// A watch of the kernel: inotify on Linux, kqueue on Darwin.
+/// A file watch of the kernel: inotify on Linux, kqueue on Darwin.
 final class PosixFileWatch: FileWatch {
   private let descriptor: Int32
-  /// The watched file, as the kernel identifies it.
+  /// The watched file: its watch descriptor on Linux, its file descriptor on Darwin.
   private let target: Int32
   private let origin = ProcessOrigin()
 
@@ -33,7 +35,9 @@ final class PosixFileWatch: FileWatch {
   }
 
   #if canImport(Darwin)
-    /// Watches the file at a path; `nil` if there is none, or the system has no queue left.
+    /// Watches the file at a path.
+    ///
+    /// Fails if the file does not exist or the system has no free queue.
     init?(_ path: String) {
       guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
         return nil
@@ -76,7 +80,9 @@ final class PosixFileWatch: FileWatch {
       _ = kevent(descriptor, trigger, 1, nil, 0, nil)
     }
   #else
-    /// Watches the file at a path; `nil` if there is none, or the system has no queue left.
+    /// Watches the file at a path.
+    ///
+    /// Fails if the file does not exist or the system has no free queue.
     init?(_ path: String) {
       let opened = OpenDescriptors.enter { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
       guard case .success(let descriptor) = opened else { return nil }
@@ -95,13 +101,14 @@ final class PosixFileWatch: FileWatch {
       guard !origin.isInherited else { return }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return }
-      // Drains the events: only the fact that there was one matters.
+      // Drain the events. Their contents do not matter.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         _ = read(descriptor, buffer.baseAddress, buffer.count)
       }
     }
 
-    // The kernel reports the end of a watch as an event.
+    // Removing the watch wakes the waiting thread, because the kernel reports the removal as an
+    // event.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

@@ -6,20 +6,22 @@
   import Darwin
 #endif
 
-/// The open directory of a store, see ``FileSystem/entering(_:newFileMode:)``.
+/// The open directory of a store; see ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
-  /// The common prefix of the paths of its names.
+  /// The prefix of all paths in the directory: its own path and a slash.
   private let prefix: String
   private let ownDescriptor: Int32
-  /// The mode of new files while there is no file to take it from; `nil` for the default of the
-  /// process.
+  /// The mode of files that are created before the file `pages` exists, or `nil` for the default of
+  /// the process.
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
-  /// The file whose mode and group new files take.
+  /// The file from which new files take their mode and group.
   private static let pattern = "pages"
 
+  /// Creates the value for an open directory.
+  ///
   /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.path = path
@@ -29,18 +31,20 @@ final class HeldDirectory: Sendable {
   }
 
   deinit {
-    // A child has closed it already, and its number may belong to another file.
+    // A child process has already closed the descriptor, and its number may belong to another file.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor, in the process that opened the directory.
+  /// Returns the descriptor.
+  ///
+  /// Throws `forked` in a child of the process that opened the directory.
   func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
   }
 
-  /// Returns the name of a path within this directory; `nil` if the path is elsewhere.
+  /// Returns the name of a file in this directory, or `nil` if the path is not directly in it.
   func name(_ path: String) -> String? {
     guard path.hasPrefix(prefix) else { return nil }
     let name = path.utf8.dropFirst(prefix.utf8.count)
@@ -49,7 +53,9 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a file; `nil` if another process has created it meanwhile.
+  /// Creates a file.
+  ///
+  /// Returns `nil` if another process has created it in the meantime.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)
@@ -60,14 +66,17 @@ final class HeldDirectory: Sendable {
     }
     if case .failure(let error) = result, error.code == EEXIST { return nil }
     let descriptor = try result.get("create", path)
-    // Both calls may fail: the process may lack permission, or the file system may have no modes.
+    // Ignore failures of the next two calls: the process may lack permission, or the file system
+    // may have no modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
-    // The process's umask has removed bits from the mode it was created with.
+    // Set the mode again, because the process's umask removed bits from it during the creation.
     if let mode { _ = fchmod(descriptor, mode) }
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
 
-  /// Returns the status of a regular file, without following a link; `nil` for any other name.
+  /// Returns the status of a regular file, or `nil` if the name belongs to anything else.
+  ///
+  /// Does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
     let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -75,10 +84,11 @@ final class HeldDirectory: Sendable {
     return status
   }
 
-  /// Returns the stamp of its names, as ``FileSystem/stamp(of:)``.
+  /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read before the directory's status: every later change gets this time or a later one.
+    // Read the clock before the directory's status: every later change gets this time or a later
+    // one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
@@ -99,28 +109,31 @@ final class HeldDirectory: Sendable {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The time that a change of names would get now, or an earlier one.
+  /// A time not later than the timestamp that a change of names would get now.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // The clock from which Linux takes these times; it advances every few milliseconds.
+      // Linux takes the timestamps of changes from this clock, which advances every few
+      // milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock
   }
 
   #if canImport(Darwin)
-    /// More than one tick of the file system's clock, in nanoseconds.
+    /// A time longer than one tick of the file system's clock, in nanoseconds.
     private static let changeTick: Int64 = 20_000_000
   #else
-    /// Zero, because `changeClock` is the file system's own: either it has advanced or it has not.
+    /// Zero, because `changeClock` is the file system's own clock: once it has advanced, a later
+    /// change gets a different timestamp.
     private static let changeTick: Int64 = 0
   #endif
-  /// The largest lead of a change time over `changeClock`, on kernels that make these times unique.
+  /// The longest time, in nanoseconds, by which a timestamp can be ahead of `changeClock`, on
+  /// kernels that make these timestamps unique.
   private static let clockLead: Int64 = 20_000_000
-  /// More than one tick of a file system that stores times in seconds.
+  /// A time longer than one tick of file systems that store timestamps in seconds, in nanoseconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

@@ -8,12 +8,13 @@
 
 /// A mutex with one condition variable.
 ///
-/// It is a `pthread` mutex behind a pointer, because the thread sanitizer understands that one, and
-/// because it supports waits with a timeout.
+/// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
+/// mutexes, and because they support waits with a timeout.
 ///
-/// In a child made by `fork`, a lock of the parent does nothing: a thread that no longer exists may
-/// hold it, and destroying a condition variable waits for its waiters. The child must not use the
-/// state that such a lock guards; this rule only keeps deinitialisers from hanging.
+/// In a child process created by `fork`, a lock of the parent does nothing: a thread that does not
+/// exist in the child may hold it, and destroying its condition variable would wait for such
+/// threads. The child must not use the state that such a lock guards; this rule only keeps
+/// deinitialisers from hanging.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -26,7 +27,7 @@ package final class Lock: @unchecked Sendable {
     #if canImport(Darwin)
       pthread_cond_init(condition, nil)
     #else
-      // With the wall clock, setting the clock back would prolong a wait.
+      // Use the monotonic clock: with the wall clock, setting the time back would prolong a wait.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -61,10 +62,10 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock, waits, and acquires it again.
+  /// Releases the lock, waits, and acquires the lock again.
   ///
-  /// Waits for ``wakeAll()`` or for `milliseconds` of the monotonic clock, without limit if `nil`;
-  /// may return early.
+  /// The wait ends when ``wakeAll()`` is called, or after `milliseconds` of the monotonic clock;
+  /// `nil` means no time limit. It may end early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {
@@ -85,7 +86,7 @@ package final class Lock: @unchecked Sendable {
     #endif
   }
 
-  /// Wakes every thread in ``wait(milliseconds:)``.
+  /// Wakes all threads that wait in ``wait(milliseconds:)``.
   package func wakeAll() {
     if !origin.isInherited { pthread_cond_broadcast(condition) }
   }

@@ -1,4 +1,4 @@
-/// The bytes of the `locks` file, each with the meaning of holding its lock.
+/// The offsets of the lock bytes in the file `locks`.
 package enum LockByte {
   package static let presenceReadWrite: UInt64 = 0
   package static let presenceReadOnly: UInt64 = 1
@@ -10,10 +10,11 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
-  /// Byte `holder` + r is locked by the process that owns row r of the file `holders`.
+  /// The process that owns row r of the file `holders` locks byte `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// Byte `live` + g is read-locked by every process in which generation g is live.
+  /// Every process in which generation g is live holds a shared lock on byte `live` + g.
   package static let live: UInt64 = 1 << 40
-  /// Holder locks start here: processes record what they have open and hold, see `HolderLock`.
+  /// The first byte of the holder locks, with which processes record what they have open and hold;
+  /// see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61
 }

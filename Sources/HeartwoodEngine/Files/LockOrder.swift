@@ -1,14 +1,16 @@
-/// The store locks that each thread holds.
+/// Tracks the store locks that each thread holds, and checks their order.
 ///
-/// Debug builds stop at a request that violates the order of `Docs/Internals/Concurrency.md`, even
-/// if no other thread is in the way at that moment.
+/// Debug builds trap on a request that violates the order in `Docs/Internals/Concurrency.md`, even
+/// if no other thread holds a conflicting lock at that moment.
 ///
-/// Called from `assert` only: release builds do not contain it. Thread-safe.
+/// Called only from `assert`, so release builds do not check the order. Thread-safe.
 package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
   private static let ofThisProcess = LockOrder()
 
-  /// A thread that holds one of these locks of a store may only request later ones of that store.
+  /// The order of the locks.
+  ///
+  /// A thread that holds one of them may only request later ones of the same store.
   private static let order = [
     LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.allocator, LockByte.keep,
   ]
@@ -25,7 +27,7 @@ package final class LockOrder: @unchecked Sendable {
 
   /// Records that this thread is about to wait for a lock.
   ///
-  /// - Returns: False if the thread holds the same lock, or a later one, of this store.
+  /// - Returns: `false` if the thread already holds this lock, or a later one, of the same store.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -36,7 +38,9 @@ package final class LockOrder: @unchecked Sendable {
     }
   }
 
-  /// Records that this thread has released a lock or stopped waiting for it; always true.
+  /// Records that this thread has released a lock or stopped waiting for it.
+  ///
+  /// Always returns `true`.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -48,7 +52,7 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
-  /// Runs `body` as if this thread held no locks: for tests in which one thread acts as several.
+  /// Runs `body` as if this thread held no locks, for tests in which one thread acts as several.
   package static func asAnother<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     let thread = SystemThread.current
     let order = ofThisProcess

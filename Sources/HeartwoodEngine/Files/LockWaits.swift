@@ -2,21 +2,21 @@
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // @unchecked because `lock` guards all properties below it.
   private let lock = Lock()
   private var waits: [UInt64: Wait] = [:]
   private var lastWaitID: UInt64 = 0
 
-  /// A wait that has not ended.
+  /// A wait that is still in progress.
   package struct Wait: Sendable {
     package let byte: UInt64
-    /// The start of the wait, in monotonic milliseconds.
+    /// The start of the wait, in milliseconds of the monotonic clock.
     package let since: UInt64
   }
 
   package init() {}
 
-  /// Runs `body`, which waits for the lock of a byte.
+  /// Runs `body`, which waits for the lock of a byte, and records the wait until it ends.
   package func during<R>(
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
@@ -30,6 +30,6 @@ package final class LockWaits: @unchecked Sendable {
     return try body()
   }
 
-  /// The wait that began first; `nil` if there is none.
+  /// The wait that began first, or `nil` if no thread is waiting.
   package var oldest: Wait? { lock.withLock { waits.values.min { $0.since < $1.since } } }
 }

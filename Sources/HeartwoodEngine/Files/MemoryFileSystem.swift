@@ -1,9 +1,10 @@
-/// A file system whose files exist in the memory of this process and end with it.
+/// A file system whose files exist only in the memory of this process.
 ///
-/// Nothing in it is durable, so every sync succeeds at once. The root exists; other directories
-/// must be created first, as on a disk. A removed file stays usable through its open references.
+/// Nothing in it is durable, so every sync succeeds immediately. Only the root directory exists at
+/// first; other directories must be created, as on a disk. A removed file stays usable through its
+/// open references.
 ///
-/// - Note: `@unchecked` because `files` and `directories` are used under `lock` only.
+/// - Note: `@unchecked` because all mutable state is used under `lock` only.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package let bootIdentity: UInt64? = UInt64.random(in: .min ... .max)
   private let device = UInt64.random(in: .min ... .max)
@@ -18,7 +19,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       let location = MemoryPath(path)
       guard !directories.contains(location) else {
-        throw StorageError(.notAStore, "This is not a regular file.", file: path)
+        throw StorageError(
+          .notAStore, "This is not a regular file. Check the path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {
@@ -124,8 +126,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is used under `lock` only.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of the chunks by which a file grows, so that growing never copies; a chunk of `nil`
-  /// stands for zeros.
+  /// The size of the chunks by which a file grows, so that growing never copies bytes.
+  ///
+  /// A chunk that is `nil` stands for zeros.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -142,8 +145,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Splits a range by chunks, and calls `body` with each chunk's index, and the offset in it and
-  /// length.
+  /// Splits a range at the boundaries of chunks, and calls `body` for each piece with the index of
+  /// its chunk, its offset in the chunk and its length.
   private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
@@ -201,7 +204,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Keeps the bytes past the end zero, because a later extension must read as zeros.
+  /// Changes the length, and clears the bytes past the new end, because a later extension must read
+  /// as zeros.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -236,10 +240,11 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// The memory that all mappings of this file share.
+  /// Returns the memory that all mappings of this file share, or `nil` if the file has fewer than
+  /// `count` bytes.
   ///
-  /// It starts with the file's bytes and is independent of them afterwards, because a user of
-  /// shared memory does not read or write that file.
+  /// The memory begins as a copy of the file's bytes and is independent of them afterwards, because
+  /// code that maps a file does not also read or write it.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {
@@ -254,7 +259,9 @@ private final class MemoryContent: @unchecked Sendable {
   func withLocks<R>(_ body: (inout RangeLocks) -> R) -> R { lock.withLock { body(&locks) } }
 }
 
-/// One opening of a file in memory, and the owner of the locks taken through it.
+/// An open file in memory.
+///
+/// It owns the locks that are set through it.
 private final class MemoryFile: File {
   let path: String
   private let content: MemoryContent
@@ -305,9 +312,9 @@ private final class MemoryFile: File {
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
     guard let memory = content.shared(byteCount) else {
-      throw StorageError(.io, "Cannot map: the file is too short.", file: path)
+      throw StorageError(.io, "Cannot map: the file is shorter than the mapping.", file: path)
     }
-    // The mapping keeps the memory alive after the last reference to the file is gone.
+    // The mapping keeps the memory alive after the last reference to the file is released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }
 

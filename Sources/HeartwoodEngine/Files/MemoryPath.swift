@@ -3,7 +3,7 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are normal already; splitting them took an eighth of the time of
+    // Nearly all paths are already normal. Splitting every path took an eighth of the time of
     // simulations.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
@@ -18,8 +18,9 @@ package struct MemoryPath: Hashable, Sendable {
     text = names.joined(separator: "/")
   }
 
-  /// Whether a path is absolute and normal; false for any path with a hidden name, which is split
-  /// instead.
+  /// Returns whether a path is absolute and normal.
+  ///
+  /// Returns `false` for any path with a hidden name; such a path is split instead.
   private static func isNormal(_ path: String) -> Bool {
     guard path.utf8.first == slash, path.utf8.last != slash else { return false }
     var before = UInt8(0)
@@ -36,13 +37,14 @@ package struct MemoryPath: Hashable, Sendable {
 
   package var isRoot: Bool { text.isEmpty }
 
-  /// The last name; empty for the root.
+  /// The last name in the path, or an empty string for the root.
   package var name: String {
     guard let end = text.utf8.lastIndex(of: Self.slash) else { return text }
     return String(text[text.utf8.index(after: end)...])
   }
 
-  /// The rest of the path below an ancestor directory; `nil` if `directory` is not an ancestor.
+  /// Returns the path relative to an ancestor directory, or `nil` if `directory` is not an
+  /// ancestor.
   package func rest(below directory: MemoryPath) -> String? {
     guard text.hasPrefix(directory.text + "/") else { return nil }
     return String(Substring(text.utf8.dropFirst(directory.text.utf8.count + 1)))
@@ -53,7 +55,7 @@ package struct MemoryPath: Hashable, Sendable {
     MemoryPath(normal: text[..<(text.utf8.lastIndex(of: Self.slash) ?? text.startIndex)])
   }
 
-  /// Whether its parent is `directory`.
+  /// Returns whether the parent of this path is `directory`.
   package func lies(in directory: MemoryPath) -> Bool {
     guard let end = text.utf8.lastIndex(of: Self.slash) else {
       return directory.isRoot && !isRoot
@@ -62,11 +64,12 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func isNoDirectory(_ path: String) -> StorageError {
-    StorageError(.notAStore, "A store is a directory, but this is a file.", file: path)
+    StorageError(
+      .notAStore, "This is a file, but a store is a directory. Check the path.", file: path)
   }
 
   package static func missingDirectory(_ path: String) -> StorageError {
-    StorageError(.io, "The directory does not exist.", file: path)
+    StorageError(.io, "The directory does not exist. Create it first.", file: path)
   }
 
   package static func isNoFile(_ action: String, _ path: String) -> StorageError {

@@ -1,8 +1,10 @@
-/// A watch over a file in memory; thread-safe.
+/// A watch on a file in memory.
+///
+/// Thread-safe.
 final class MemoryWatch: FileWatch, @unchecked Sendable {
   // @unchecked because `isOver` is guarded by `lock`.
   private let lock = Lock()
-  /// Whether the next wait returns at once.
+  /// Whether the next wait returns immediately.
   private var isOver = false
 
   func wait(milliseconds: UInt64) {
@@ -20,7 +22,9 @@ final class MemoryWatch: FileWatch, @unchecked Sendable {
   }
 }
 
-/// The watches on one file; each ends with its last reference.
+/// The watches on one file.
+///
+/// A watch ends when its last reference is released.
 struct MemoryWatches {
   private struct Entry {
     weak var watch: MemoryWatch?

@@ -6,36 +6,41 @@
   import Darwin
 #endif
 
-/// The descriptors of this process's open files, and the memory it shares with other processes.
+/// The descriptors of this process's open files, and the memory that it shares with other
+/// processes.
 ///
-/// A lock of an open file lasts while any copy of its descriptor exists. A child made by `fork`
-/// that keeps running would therefore hold its parent's locks, and every process would see its
-/// stores to shared memory. To prevent this, a handler that runs in the child before `fork` returns
-/// closes its copies and replaces the shared memory with private memory.
+/// The lock of an open file is held while any copy of its descriptor exists. A child process
+/// created by `fork` would therefore hold its parent's locks, and all processes would see what it
+/// writes to shared memory. To prevent this, a handler that runs in the child before `fork` returns
+/// closes the copies of the descriptors and replaces the shared memory with private memory.
 ///
-/// `lock` is held across the fork, and from before a file is opened until it is registered here, so
-/// the child knows every copy it has. The handler in the child must neither allocate nor wait.
+/// `lock` is held during the fork, and from before a file is opened until its descriptor is
+/// registered, so that the child knows all its copies. The handler in the child must neither
+/// allocate nor wait.
 enum OpenDescriptors {
-  /// The error number of registering the handlers, which happens on first use.
+  /// The result of registering the handlers, which happens on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // A plain mutex: a `Lock` does nothing in a child.
+  // A plain mutex, because a `Lock` does nothing in a child process.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // Marked unsafe because the compiler cannot check it; both are used under `lock` only.
+  // Marked unsafe because the compiler cannot check that both are used under `lock` only.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
-  /// Opens the file at a path and registers its descriptor, which ``close(_:)`` must close.
+  /// Opens the file at a path and registers its descriptor, which must be closed with
+  /// ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
 
-  /// Registers the descriptor that `make` returns, which is closed on `exec`.
+  /// Registers the descriptor that `make` returns.
+  ///
+  /// It must be one that is closed on `exec`.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -53,17 +58,19 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Opens a file briefly: the caller takes no locks through it and closes it.
+  /// Opens a file for a short time.
   ///
-  /// Holds `lock` as well, because each opening occupies the numbers of the standard streams
-  /// briefly.
+  /// The caller must set no locks through it, and must close it.
+  ///
+  /// This function also holds `lock`, because every opening occupies the numbers of the standard
+  /// streams for a moment.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
     return SystemCalls.highDescriptor(open)
   }
 
-  /// Returns the first 4,096 bytes of a system file; `nil` if it cannot be read.
+  /// Returns the first 4,096 bytes of a system file, or `nil` if it cannot be read.
   static func readBriefly(_ path: String) -> [UInt8]? {
     guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
     else { return nil }
@@ -75,9 +82,9 @@ enum OpenDescriptors {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Closes a registered descriptor.
+  /// Closes and unregisters a descriptor.
   ///
-  /// Closing and unregistering are one step: another thread may get the same number right
+  /// Both happen under `lock`, because another thread may get the same number immediately
   /// afterwards.
   static func close(_ descriptor: Int32) {
     acquire()
@@ -93,7 +100,7 @@ enum OpenDescriptors {
     sharedMemory.append(memory)
   }
 
-  /// Unmaps registered memory.
+  /// Unmaps and unregisters memory that is shared with other processes.
   static func unmapShared(_ memory: MutableBytes) {
     acquire()
     defer { release() }
@@ -105,7 +112,9 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Closes and unmaps what belongs to the parent; the forking thread holds `lock`.
+  /// Closes the parent's descriptors and replaces its shared memory.
+  ///
+  /// The forking thread holds `lock`.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     for number in isOurs.indices where isOurs[number] {
@@ -113,8 +122,8 @@ enum OpenDescriptors {
       SystemCalls.closeDescriptor(Int32(number))
     }
     for memory in sharedMemory {
-      // Private zeros at the same address: the range stays mapped, so that a later `munmap` of it
-      // cannot hit a different mapping.
+      // Map private zeros at the same address. The range stays mapped, so a later `munmap` of it
+      // cannot remove a different mapping.
       _ = mmap(
         memory.base, memory.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1,
         0)

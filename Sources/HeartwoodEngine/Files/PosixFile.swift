@@ -8,13 +8,15 @@
 
 /// A file of the operating system.
 ///
-/// Thread-safe: the descriptor never changes, and every transfer names its own offset.
+/// Thread-safe: the descriptor never changes, and every read and write specifies its own offset.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
+  /// Creates the value for an open file.
+  ///
   /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor
@@ -23,16 +25,19 @@ final class PosixFile: File {
   }
 
   deinit {
-    // A child has closed it already, and its number may belong to another file; the locks belong to
-    // the parent.
+    // A child process has already closed the descriptor, and its number may belong to another file.
+    // The locks belong to the parent.
     guard !origin.isInherited else { return }
-    // A mapping keeps the open file, and with it its locks, alive beyond the descriptor.
+    // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
+    // descriptor is closed.
     var request = SystemCalls.unlockRequest
     _ = SystemCalls.retrying { fcntl(ownDescriptor, SystemCalls.setLock, &request) }
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor, in the process that opened the file.
+  /// Returns the descriptor.
+  ///
+  /// Throws `forked` in a child of the process that opened the file.
   private func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -72,7 +77,8 @@ final class PosixFile: File {
       var written = try result.get("write", path)
       let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
       guard written > 0 || !remaining else {
-        throw StorageError(.io, "Cannot write: the system accepted no byte.", file: path)
+        throw StorageError(
+          .io, "Cannot write: the operating system wrote no bytes. Try again.", file: path)
       }
       position += off_t(written)
       while first < vectors.count, written >= vectors[first].iov_len {
@@ -88,8 +94,10 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// Returns the number of leading vectors that fit one call: 1024 is the smallest limit on their
-  /// number among the supported platforms, and the limit on bytes is that of Darwin.
+  /// Returns the number of leading vectors that fit in one call.
+  ///
+  /// The limit of 1024 vectors is the smallest among the supported platforms, and the limit on
+  /// bytes is that of Darwin.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -115,21 +123,21 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Existing blocks are left alone: on systems without such a call the C library writes into each
-    // block instead, where another process may be writing.
+    // Do not touch existing blocks: on systems without a call for this, the C library writes into
+    // each block of the range, where another process may be writing.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // Darwin allocates space separately from the length, and not on every file system; otherwise
-      // it allocates the space as the bytes are written.
+      // Darwin allocates space separately from the length, and only on some file systems. Other
+      // file systems allocate it when the bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
       _ = SystemCalls.retrying { fcntl(descriptor, F_PREALLOCATE, &request) }
       try setByteCount(byteCount)
     #else
-      // Returns its error code rather than setting errno.
+      // This function returns its error code rather than setting errno.
       let length = off_t(byteCount - end)
       var code = posix_fallocate(descriptor, off_t(end), length)
       while code == EINTR { code = posix_fallocate(descriptor, off_t(end), length) }
@@ -155,7 +163,7 @@ final class PosixFile: File {
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 {
-    // In units of 512 bytes on every platform, whatever the block size.
+    // The unit is 512 bytes on every platform, whatever the block size.
     UInt64(try status().st_blocks) * 512
   }
 
@@ -168,7 +176,7 @@ final class PosixFile: File {
       let memory = try mapping(offset, byteCount, PROT_READ)
       return Mapping(memory) { munmap($0.base, $0.count) }
     } catch {
-      // The error of a file system without mappings.
+      // File systems without mappings report this error.
       if error.errno == ENODEV { return nil }
       throw error
     }
@@ -244,7 +252,8 @@ final class PosixFile: File {
     }
     return StorageError(
       .unsupportedFileSystem,
-      "This file system has no open-file-description locks. Keep the store on a local disk.",
+      "This file system does not support open-file-description locks. Keep the store on a local "
+        + "disk.",
       file: path, errno: error.code)
   }
 
@@ -252,7 +261,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // The present time, for which write permission is sufficient.
+    // `nil` sets the current time, for which write permission is sufficient.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
   }
 }

@@ -8,18 +8,18 @@ import Synchronization
   import Darwin
 #endif
 
-/// The operating system's files, optionally with one open directory.
+/// The file system of the operating system, optionally with one directory held open.
 ///
-/// Every name in the directory is resolved relative to its descriptor, so a store stays in the
-/// directory it has opened even if that is moved or another replaces it. It follows no symbolic
-/// link and opens regular files only.
+/// Names in that directory are resolved relative to its descriptor. A store therefore keeps using
+/// the directory that it opened, even if the directory is moved or replaced. Symbolic links are not
+/// followed, and only regular files are opened.
 ///
 /// Thread-safe: the descriptor never changes.
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
 
-  /// The same for all instances: a machine has one file system.
+  /// The domain is the same for all instances, because a machine has one file system.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
@@ -33,10 +33,12 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// Whether opening a store made this process ignore the signal for writes beyond its file size
-  /// limit: such a write must be an error instead of ending the process.
+  /// Whether this process ignores the signal for writes beyond its file size limit.
   ///
-  /// A handler that the program has set stays; this is decided once per process.
+  /// Such a write must fail with an error instead of ending the process.
+  ///
+  /// The signal is ignored from the first opening of a store on, unless the program has set a
+  /// handler; `false` means that the program's handler stays in use.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -53,7 +55,7 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Returns where to look a path up: a name in the open directory, or the path by itself.
+  /// Resolves a path: to a name in the open directory, or to the path itself if it leads elsewhere.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -101,7 +103,7 @@ package final class PosixFileSystem: FileSystem {
     // ENOENT with O_CREAT means that the directory does not exist.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
-    // A socket, or a device without a driver.
+    // A directory, a socket, or a device without a driver.
     case .failure(let error) where [EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.code):
       throw Self.isNoFile(path)
     case .failure(let error) where error.code == ELOOP:
@@ -161,7 +163,7 @@ package final class PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // A user with read or write permission for the files needs to list and enter the directory.
+    // Users who may read the files must be able to list and enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 
@@ -197,7 +199,7 @@ package final class PosixFileSystem: FileSystem {
       close(descriptor)
       throw error.refusal("list the directory", path)
     }
-    // Closes the descriptor too.
+    // This also closes the descriptor.
     defer { closedir(directory) }
     var names: [String] = []
     while true {
@@ -215,7 +217,7 @@ package final class PosixFileSystem: FileSystem {
   package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     switch SystemCalls.volumeType(path) {
     case .success(let type): return type
-    // An unknown type is accepted here; the probe of the locks decides.
+    // Accept an unknown type here. The probe of the locks decides whether it can be used.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
     case .failure(let error): throw error.refusal("determine the file system", path)
@@ -239,8 +241,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit takes one, and a system call for each would double its system calls. The sequence
-  /// is SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit needs a number, and a system call for it would double the system calls of a
+  /// commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -250,10 +252,10 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the boot: from `/proc` on Linux, from a kernel variable on Darwin.
+  /// Reads the identity of the current boot: from `/proc` on Linux, from a kernel variable on
+  /// Darwin.
   ///
-  /// The time of the boot, which Darwin also provides, will not do: it changes when the clock is
-  /// set.
+  /// The boot time, which Darwin also provides, is not suitable: it changes when the clock is set.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)
@@ -270,6 +272,6 @@ package final class PosixFileSystem: FileSystem {
   }
 
   private static func isNoFile(_ path: String) -> StorageError {
-    StorageError(.notAStore, "This is not a regular file.", file: path)
+    StorageError(.notAStore, "This is not a regular file. Check the path of the store.", file: path)
   }
 }

@@ -1,6 +1,8 @@
-/// The locks on the byte ranges of one file; the caller synchronises access.
+/// The locks on the byte ranges of one file.
 ///
-/// Requests never wait: a conflicting lock makes them return false.
+/// The caller must synchronise access.
+///
+/// Requests never wait: they return `false` if another owner holds a conflicting lock.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier
@@ -12,7 +14,9 @@ package struct RangeLocks {
 
   package init() {}
 
-  /// Sets, converts or releases `owner`'s lock on `range`; if false, nothing has changed.
+  /// Sets, converts or releases `owner`'s lock on `range`.
+  ///
+  /// If the result is `false`, nothing has changed.
   package mutating func set(
     _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
   ) -> Bool {
@@ -28,7 +32,7 @@ package struct RangeLocks {
         kept.append(lock)
         continue
       }
-      // The parts of the old lock outside the range stay locked as before.
+      // The parts of the old lock outside the range remain locked as before.
       let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
       let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
       for part in [before, after] where !part.isEmpty {
@@ -45,7 +49,7 @@ package struct RangeLocks {
     held.removeAll { $0.owner == owner }
   }
 
-  /// Returns the part in `range` of a lock of another owner.
+  /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
   package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
     UInt64
   >? {

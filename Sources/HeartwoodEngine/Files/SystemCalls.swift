@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// One shim per call of the C library, which returns the result or the error number.
+/// Wrappers for functions of the C library, which return the result or the error number.
 ///
-/// Each shim reads the error number in the same expression as the call, before a Swift runtime call
-/// can change it. Interrupted calls are repeated here and nowhere else.
+/// The error number is read directly after the call, before a Swift runtime call can change it.
+/// Interrupted calls are repeated here and nowhere else.
 enum SystemCalls {
-  /// Repeats `call` while a signal interrupts it.
+  /// Makes a call, and repeats it while a signal interrupts it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -24,9 +24,9 @@ enum SystemCalls {
     }
   }
 
-  // Open-file-description locks: the constants of <fcntl.h>, which the Swift overlays of Linux
-  // leave out (Linux since 3.15; Darwin since macOS 10.11, in the public headers since the macOS 14
-  // SDK).
+  // The commands for open-file-description locks, from <fcntl.h>, which the Swift overlays of Linux
+  // leave out. They are available in Linux 3.15 and later and in macOS 10.11 and later (in the
+  // public headers since the macOS 14 SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37
@@ -37,8 +37,9 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens a file, by its path or by its name in an open directory; the descriptor is closed on
-  /// `exec`.
+  /// Opens a file, by its path or by its name in an open directory.
+  ///
+  /// The descriptor is closed on `exec`.
   static func open(
     _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
   ) -> Int32 {
@@ -47,28 +48,30 @@ enum SystemCalls {
 
   /// Closes a descriptor.
   ///
-  /// The result is ignored: all that matters was synced before, and a second call could close the
+  /// The result is ignored: all important data was synced before, and a second call could close a
   /// file of another thread.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Returns a new descriptor from `make`, above the numbers of the standard streams.
+  /// Returns a new descriptor from `make`, with a number above those of the standard streams.
   ///
-  /// For one thread at a time.
+  /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
-    // Other code prints to descriptors 0 to 2: a store must never have one of them, not even until
-    // it is moved. So placeholders occupy the free ones while the file is opened.
+    // Other code prints to descriptors 0 to 2, so a store must never use one of them, not even
+    // briefly. Placeholders occupy the free ones while the file is opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // Another thread may have closed one of them since.
+    // Another thread may have closed a standard stream in the meantime.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
     return moved
   }
 
-  /// Makes bytes and length durable; on Darwin only `F_FULLFSYNC` flushes the drive's cache.
+  /// Makes a file's bytes and length durable.
+  ///
+  /// On Darwin, only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
       let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
@@ -82,7 +85,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Punches a hole; both ends are on block boundaries.
+  /// Punches a hole, whose ends must be on block boundaries.
   static func punch(
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
@@ -97,14 +100,15 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// `fallocate`, looked up by name: the Swift overlays leave out functions that only Linux has.
+    /// The function `fallocate`, looked up by name because the Swift overlays leave out Linux-only
+    /// functions.
     private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
     }()
   #endif
 
-  /// Returns the type of the volume with the file at `path`.
+  /// Returns the type of the volume that contains the file at `path`.
   static func volumeType(_ path: String) -> Result<VolumeType, SystemError> {
     #if canImport(Darwin)
       var status = statfs()
@@ -116,7 +120,7 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // The type is the first word of a structure of at most 120 bytes.
+      // The call fills a structure of at most 120 bytes, whose first word is the type.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in
@@ -127,7 +131,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// `statfs`, looked up by name like `fallocate`.
+    /// The function `statfs`, looked up by name like `fallocate`.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)
@@ -144,12 +148,14 @@ enum SystemCalls {
     #if canImport(Darwin)
       sync(descriptor)
     #else
-      // Names are not data: `fdatasync` does not specify what it syncs of a directory.
+      // Use `fsync`, because it is not specified what `fdatasync` syncs of a directory.
       retrying { fsync(descriptor) }
     #endif
   }
 
-  /// Writes a line to the standard error; ignores failures.
+  /// Writes a line to standard error.
+  ///
+  /// Ignores failures.
   static func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = retrying { bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) } }
@@ -165,12 +171,12 @@ enum SystemCalls {
     return request
   }
 
-  /// Releases all locks: a length of zero means "to the largest offset".
+  /// A request to release all locks: a length of zero means "to the largest offset".
   static var unlockRequest: flock { lockRequest(Int16(F_UNLCK), 0..<0) }
 }
 
 extension Result where Failure == SystemError {
-  /// Returns the value; throws the storage error for a failed `action` on `path`.
+  /// Returns the value, or throws the storage error for a failed `action` on `path`.
   func get(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value
@@ -178,7 +184,7 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Like ``get(_:_:)``, for an action that changes nothing.
+  /// Returns the value like ``get(_:_:)``, for an action that only reads or opens.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value
@@ -192,6 +198,8 @@ struct SystemError: Error {
   let code: Int32
 
   /// Returns the storage error for a failed `action` on `path` that only reads or opens.
+  ///
+  /// The error is marked as having changed nothing.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true
@@ -204,12 +212,13 @@ struct SystemError: Error {
     switch code {
     case ENOSPC, EDQUOT, EFBIG:
       return StorageError(
-        .diskFull, "Cannot \(action): \(reason). Make room and try again.", file: path, errno: code)
+        .diskFull, "Cannot \(action): \(reason). Free some space and try again.", file: path,
+        errno: code)
     case EROFS, EACCES, EPERM:
       return StorageError(
         .io,
-        "Cannot \(action): \(reason). Check the permissions of the store's directory, or"
-          + " open it read-only.",
+        "Cannot \(action): \(reason). Check the permissions of the store's directory, or open the"
+          + " store read-only.",
         file: path, errno: code)
     default:
       return StorageError(.io, "Cannot \(action): \(reason).", file: path, errno: code)

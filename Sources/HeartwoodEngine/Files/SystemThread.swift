@@ -20,10 +20,10 @@ package struct SystemThread: @unchecked Sendable {
     #endif
   }
 
-  /// Milliseconds of the monotonic clock.
+  /// The time of the monotonic clock, in milliseconds.
   package static var monotonicMilliseconds: UInt64 { milliseconds(CLOCK_MONOTONIC) }
 
-  /// Milliseconds since 1970, by a clock that may jump.
+  /// The time in milliseconds since 1970, from a clock that may jump.
   package static var wallClockMilliseconds: UInt64 { milliseconds(CLOCK_REALTIME) }
 
   private static func milliseconds(_ clock: clockid_t) -> UInt64 {
@@ -32,10 +32,10 @@ package struct SystemThread: @unchecked Sendable {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Suspends this thread.
+  /// Suspends this thread for the given time.
   package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
 
-  /// Suspends this thread.
+  /// Suspends this thread for the given time.
   package static func sleep(microseconds: UInt64) {
     var time = timespec()
     time.tv_sec = Int(microseconds / 1_000_000)
@@ -43,7 +43,9 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Runs `body` on a new thread, to be joined once; `nil` if the system has no more threads.
+  /// Runs `body` on a new thread, which must be joined once.
+  ///
+  /// Fails if the system cannot create another thread.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

@@ -1,40 +1,45 @@
 /// The type of a volume, as the operating system reports it.
 package enum VolumeType: Hashable, Sendable {
-  /// Linux: the magic number of the file system.
+  /// The magic number of the file system, on Linux.
   case number(UInt32)
-  /// Darwin: the name of the file system, and whether the system calls it local.
+  /// The name of the file system, on Darwin, and whether the system considers it local.
   case name(String, isLocal: Bool)
-  /// Memory of this process, or of a test.
+  /// The memory of this process or of a test.
   case memory
 
-  /// The name of a file system that cannot hold a store; `nil` for every other.
+  /// The name of the file system if it cannot hold a store, or `nil` if it can.
   ///
-  /// These file systems are shared between machines, or implemented by a user-space program. Their
-  /// locks may be visible to some machines only and end with a connection, mappings do not show the
-  /// writes of others, and the effect of a sync is up to the server. Unknown types are accepted.
+  /// Unsupported file systems are shared between machines, or implemented by a user-space program.
+  /// Their locks may be visible to some machines only, and may end with a connection. Mappings do
+  /// not show the writes of other machines, and the server decides what a sync does. Unknown types
+  /// are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
       return Self.unsupportedNumbers.first { $0.number == number }?.name
     case .name(let name, let isLocal):
-      // Some file systems of user-space programs call themselves local.
+      // Some user-space file systems claim to be local.
       return isLocal && !name.lowercased().contains("fuse") ? nil : name
     case .memory:
       return nil
     }
   }
 
-  /// - Throws: `unsupportedFileSystem` for a volume that cannot hold a store.
+  /// Checks that the volume can hold a store.
+  ///
+  /// - Throws: `unsupportedFileSystem` if it cannot.
   package func requireSupported(_ path: String) throws(StorageError) {
     guard let name = unsupportedName else { return }
     throw StorageError(
       .unsupportedFileSystem,
-      "The directory is on a file system of the type \(name), which is on a network or implemented "
-        + "by a user-space program: locks, mappings and syncs are not reliable there. Keep the "
-        + "store on a local disk.", file: path)
+      "The directory is on a file system of type \(name), which is a network file system or "
+        + "implemented by a user-space program. Locks, mappings and syncs are not reliable there. "
+        + "Keep the store on a local disk.", file: path)
   }
 
-  /// The magic numbers of `statfs`, which never change once assigned.
+  /// The magic numbers of unsupported file systems, as `statfs` reports them.
+  ///
+  /// They never change.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

@@ -1,8 +1,8 @@
-/// A limit for a loop that starts over whenever another process changes what it reads.
+/// Limits the attempts of a loop that starts over whenever another process changes what it reads.
 ///
-/// Each further attempt needs a change at exactly the wrong moment. A loop that reaches the limit
-/// is therefore not unlucky: the files contradict each other, or something outside the store keeps
-/// changing them.
+/// Each new attempt needs a change at exactly the wrong moment. A loop that reaches the limit is
+/// therefore not just unlucky: the files contradict each other, or another program keeps changing
+/// them.
 package struct Attempts {
   private var count = 0
 
@@ -11,9 +11,9 @@ package struct Attempts {
   /// Counts one more attempt.
   ///
   /// - Parameters:
-  ///   - action: The action to attempt, as it follows "Cannot" in the message.
+  ///   - action: The attempted action, worded to follow "Cannot" in the message.
   ///   - file: The file or directory concerned.
-  /// - Throws: `busy` once there have been ``Limits/maxAttemptCount`` attempts.
+  /// - Throws: `busy` after ``Limits/maxAttemptCount`` attempts.
   package mutating func next(_ action: String, _ file: String) throws(StorageError) {
     count += 1
     guard count < Limits.maxAttemptCount else {

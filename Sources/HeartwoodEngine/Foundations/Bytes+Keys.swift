@@ -1,11 +1,13 @@
 extension Bytes {
-  /// The eight bytes at `offset`, without a bounds check: the caller has checked its whole range.
+  /// Returns the eight bytes at `offset` as a number, without a bounds check.
+  ///
+  /// The caller must have checked the range.
   @inline(__always)
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The offset of the first zero byte at or after `offset`; `count` if there is none.
+  /// Returns the offset of the first zero byte at or after `offset`, or `count` if there is none.
   package func firstZero(from offset: Int) -> Int {
     var index = offset
     while index &+ 8 <= count {
@@ -21,13 +23,13 @@ extension Bytes {
 extension MutableBytes {
   /// Runs `body` with uninitialised stack memory.
   ///
-  /// The length should be a constant of at most 1024: longer memory may come from the heap.
+  /// The length should be a constant of at most 1024, because more memory may come from the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
-      // An empty buffer may have no address; nothing is written to the stand-in.
+      // An empty buffer may have no address. Nothing is written to this substitute.
       let base = buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }
@@ -41,13 +43,14 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset` unless it contains a zero byte; returns true if it contains none.
+  /// Copies `source` to `offset` if `source` contains no zero byte.
   ///
-  /// If it contains one, the bytes at `offset` are undefined. One bounds check covers the whole
-  /// copy, and the last bytes are copied as one word that overlaps the word before. A short string
-  /// therefore costs a few instructions; a call of the C library's copy plus a search for zeros
-  /// would cost more. Returning at the first zero also keeps the compiler from emitting a vector
-  /// loop, whose set-up costs more than most keys are long.
+  /// Returns `false` if it contains one; the bytes at `offset` are then undefined.
+  ///
+  /// One bounds check covers the complete copy, and the last bytes are copied as one word that
+  /// overlaps the word before. A short string therefore costs a few instructions, which is less
+  /// than the C library's copy and a search for zeros. Returning at the first zero also keeps the
+  /// compiler from emitting a vector loop, whose setup would take longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base
@@ -65,7 +68,7 @@ extension MutableBytes {
     return word.zeroByteMarks == 0
   }
 
-  /// `copyUnlessZero` for fewer than eight bytes.
+  /// Implements ``copyUnlessZero(_:to:)`` for fewer than eight bytes.
   @inline(__always)
   private static func copyShort(_ source: Bytes, to target: UnsafeMutableRawPointer) -> Bool {
     let count = source.count
@@ -88,8 +91,9 @@ extension MutableBytes {
 }
 
 extension UInt64 {
-  /// Zero if no byte of this number is zero; otherwise its lowest set bit is the top bit of the
-  /// lowest zero byte.
+  /// A mask of the zero bytes in this number, or zero if there are none.
+  ///
+  /// Its lowest set bit is the top bit of the lowest zero byte.
   @inline(__always)
   fileprivate var zeroByteMarks: UInt64 {
     (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080

@@ -1,11 +1,12 @@
 extension Bytes {
-  /// No bytes at all.
+  /// An empty run of bytes.
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  /// The eight bytes from `offset` on as a number that sorts like them, zero-padded past the end.
+  /// Returns the eight bytes at `offset` as a number that sorts like them, padded with zeros past
+  /// the end.
   ///
-  /// The caller guarantees eight readable zero bytes behind the last one, so that this is one load.
+  /// The caller must guarantee eight readable zero bytes after the end, so that one load suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "out of bounds")
@@ -22,11 +23,13 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// The contents of the following cache lines, folded into a number: a software prefetch.
+  /// A number computed from the six cache lines after the first.
+  ///
+  /// Reading it is a software prefetch.
   ///
   /// The memory system fetches these lines in parallel while the first line is still being loaded,
-  /// rather than one after the other as a search needs them. The caller must use the number, or the
-  /// compiler removes the loads.
+  /// rather than one after the other when a search needs them. The caller must use the number, or
+  /// the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "out of bounds")
@@ -38,23 +41,22 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// The contents of the cache lines at `offset` and behind it, folded likewise.
+  /// Returns a number computed from the cache lines at `offset` and after it, as in
+  /// ``touchedLines``.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// The first index in a packed array of `length` 64-bit numbers whose element is not less than
-  /// `value`; `length` if there is none.
+  /// Returns the first index in a packed array of `length` 64-bit numbers whose element is not less
+  /// than `value`, or `length` if there is none.
   ///
-  /// The search starts where the number would be if all were evenly spread, as consecutive numbers
-  /// are.
+  /// The search starts where `value` would be if the numbers were evenly spread, as consecutive
+  /// numbers are. A correct guess costs four loads and no branch that is hard to predict. A guess
+  /// that is off by n costs about 2 log n more loads.
   ///
-  /// A correct guess costs four loads and no branch that is hard to predict. A guess that is off by
-  /// n costs about 2 log n more.
-  ///
-  /// - Parameter bias: Added to the guess before it is truncated: a half if the array is expected
-  ///   to hold the number itself, nearly one if most numbers searched for lie between two elements.
+  /// - Parameter bias: A number that is added to the guess before it is truncated: a half if the
+  ///   array probably contains `value`, nearly one if `value` usually lies between two elements.
   @inline(__always)
   package func guessedLowerBound64(
     _ offset: Int, length: Int, _ value: UInt64, bias: Double
@@ -66,13 +68,13 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Halved, so that they fit a signed number; this also works for numbers shorter than eight
-    // bytes.
+    // Halve the differences, so that they fit in a signed number. This also works for numbers
+    // shorter than eight bytes.
     let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(distance / extent * Double(last) + bias), last)
     if loadUnchecked64(offset &+ guess &* 8) >= value {
-      // Not 0, because the first number is smaller.
+      // `guess` is not 0, because the first element is less than `value`.
       if loadUnchecked64(offset &+ (guess &- 1) &* 8) < value { return guess }
       return lowerBound64(offset, below: guess &- 1, value)
     }
@@ -80,8 +82,9 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// The first element not less than `value`, if the one at `high` is not less and the first is
-  /// less.
+  /// Returns the index of the first element that is not less than `value`.
+  ///
+  /// The first element must be less than `value`, and the element at `high` must not be.
   @inline(never)
   private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
     var high = high
@@ -93,7 +96,9 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// The first element not less than `value`, if the one at `low` is less and the last is not.
+  /// Returns the index of the first element that is not less than `value`.
+  ///
+  /// The element at `low` must be less than `value`, and the element at `last` must not be.
   @inline(never)
   private func lowerBound64(_ offset: Int, above low: Int, to last: Int, _ value: UInt64) -> Int {
     var low = low
@@ -105,8 +110,9 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// The first element not less than `value`, if the one at `low` is less and the one at `high` is
-  /// not.
+  /// Returns the index of the first element that is not less than `value`.
+  ///
+  /// The element at `low` must be less than `value`, and the element at `high` must not be.
   @inline(__always)
   private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
     var (low, high) = (low, high)

@@ -1,9 +1,9 @@
 /// A borrowed, read-only run of bytes with bounds-checked access.
 ///
 /// The engine reads its pages through this type. It does not own its memory: the code that creates
-/// one guarantees that the bytes stay valid while it is used. The checks stay on in release builds,
-/// so that a wrong offset stops the program instead of becoming a wild read. Bytes that come from a
-/// file are verified before offsets taken from them are used here.
+/// a run guarantees that the bytes stay valid while the run is used. Bounds are also checked in
+/// release builds, so that a wrong offset stops the program instead of reading arbitrary memory.
+/// The code verifies bytes from a file before it uses offsets that it finds in them.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -16,7 +16,7 @@ package struct Bytes {
 
   @inline(__always)
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address; nothing is read from the stand-in.
+    // An empty buffer may have no address. Nothing is read from this substitute.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }
@@ -50,30 +50,30 @@ package struct Bytes {
     return UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The eight bytes at `offset` as a number that sorts like them.
+  /// Returns the eight bytes at `offset` as a number that sorts like them.
   @inline(__always)
   package func loadBigEndian64(_ offset: Int) -> UInt64 {
     check(offset, 8)
     return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// `byteCount` bytes from `offset` on.
+  /// Returns `byteCount` bytes starting at `offset`.
   @inline(__always)
   package func slice(_ offset: Int, _ byteCount: Int) -> Bytes {
     check(offset, byteCount)
     return Bytes(base + offset, count: byteCount)
   }
 
-  /// A copy as an array.
+  /// Returns a copy of the bytes as an array.
   package func copied() -> [UInt8] {
     [UInt8](UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// The same bytes as an unsafe buffer, for file transfers and the public API.
+  /// The bytes as an unsafe buffer, for file transfers and the public API.
   @inline(__always)
   package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// The number of leading bytes that are equal in both.
+  /// Returns the number of leading bytes that are equal in this run and `other`.
   package func commonPrefix(with other: Bytes) -> Int {
     let limit = min(count, other.count)
     var index = 0
@@ -88,7 +88,10 @@ package struct Bytes {
     return index
   }
 
-  /// Compares byte strings: negative, zero or positive if `self` sorts before, equals, or follows.
+  /// Compares this run with `other`, byte by byte.
+  ///
+  /// Returns a negative number, zero or a positive number if this run sorts before `other`, is
+  /// equal to it, or sorts after it.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {
@@ -97,13 +100,13 @@ package struct Bytes {
     return count - other.count
   }
 
-  /// Whether these bytes start within `other`.
+  /// Returns whether this run starts within `other`.
   @inline(__always)
   package func liesIn(_ other: Bytes) -> Bool {
     base >= other.base && base < other.base + other.count
   }
 
-  /// Whether both hold the same bytes.
+  /// Returns whether this run and `other` contain the same bytes.
   @inline(__always)
   package func equals(_ other: Bytes) -> Bool {
     count == other.count && commonPrefix(with: other) == count
@@ -112,7 +115,7 @@ package struct Bytes {
 
 /// A borrowed, mutable run of bytes with bounds-checked access.
 ///
-/// Its holder has exclusive use of those bytes.
+/// The code that holds a run has exclusive use of its bytes.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -123,7 +126,7 @@ package struct MutableBytes {
     self.count = count
   }
 
-  /// The same bytes, read-only.
+  /// The bytes as a read-only run.
   @inline(__always)
   package var bytes: Bytes { Bytes(UnsafeRawPointer(base), count: count) }
 
@@ -156,14 +159,18 @@ package struct MutableBytes {
     base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Copies `source` to `offset`; the two must not overlap.
+  /// Copies `source` to `offset`.
+  ///
+  /// The two runs must not overlap.
   @inline(__always)
   package func copy(_ source: Bytes, to offset: Int) {
     check(offset, source.count)
     (base + offset).copyMemory(from: source.base, byteCount: source.count)
   }
 
-  /// Moves `byteCount` bytes within this run; the two ranges may overlap.
+  /// Moves `byteCount` bytes within this run.
+  ///
+  /// The source and the target may overlap.
   @inline(__always)
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -171,14 +178,14 @@ package struct MutableBytes {
     (base + target).copyMemory(from: base + source, byteCount: byteCount)
   }
 
-  /// Sets `byteCount` bytes from `offset` on to zero.
+  /// Sets `byteCount` bytes to zero, starting at `offset`.
   @inline(__always)
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     (base + offset).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
   }
 
-  /// `byteCount` bytes from `offset` on.
+  /// Returns `byteCount` bytes starting at `offset`.
   @inline(__always)
   package func slice(_ offset: Int, _ byteCount: Int) -> MutableBytes {
     check(offset, byteCount)
@@ -186,7 +193,9 @@ package struct MutableBytes {
   }
 }
 
-/// Page-aligned memory that is freed with its owner; its bytes start as zeros.
+/// Page-aligned memory that is freed with its last reference.
+///
+/// Its bytes are zero at first.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {
@@ -200,8 +209,9 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Marks a point up to which the block must live: its memory is used through values that the
-  /// compiler does not associate with it.
+  /// Keeps the block alive until this call.
+  ///
+  /// Its memory is used through values that the compiler does not associate with the block.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

@@ -1,7 +1,8 @@
-/// A field of a fixed byte layout, of which the layouts of pages, frames and files consist.
+/// A field in the fixed byte layout of a page, a frame or a file.
 ///
-/// The code reads and writes through these offsets. The format tests compare the same fields with
-/// the tables of `Docs/Reference/FileFormat.md`, so that the document and the bytes cannot diverge.
+/// The code reads and writes at the offsets of these fields. The format tests compare the fields
+/// with the tables of `Docs/Reference/FileFormat.md`, so that the document and the code cannot
+/// diverge.
 package struct Field: Sendable, Hashable {
   package let name: String
   package let offset: Int

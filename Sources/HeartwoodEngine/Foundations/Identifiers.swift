@@ -1,19 +1,22 @@
 /// The position of a page in the page file, counted from 0.
 ///
-/// A page keeps its number while it is in use; its bytes change from frame to frame.
+/// A page keeps its number while it is in use, although each new version of its bytes is in another
+/// frame.
 package typealias PageNumber = UInt32
 
 /// The position of a page image or a group header in the log, counted from 1 and never reused.
 package typealias FrameNumber = UInt64
 
-/// The number of a tree within its store: 0 is the catalog, and every keyspace has its own.
+/// The number of a tree within its store.
+///
+/// The catalog is tree 0, and every keyspace has its own tree.
 package typealias TreeID = UInt32
 
-/// One committed state of a store, named by the number of the last log frame of its commit.
+/// One committed state of a store, identified by the number of the last log frame of its commit.
 ///
-/// Generations are ordered in time. They are sparse: a commit of *n* pages advances the number by
-/// *n* + 1 or more. Generation 0 is the empty store. A number is never used for two different
-/// states.
+/// Generations are ordered in time. Their numbers have gaps: a commit of *n* pages advances the
+/// number by *n* + 1 or more. Generation 0 is the empty store. A number is never used for two
+/// different states.
 public struct Generation: Hashable, Comparable, Codable, Sendable {
   /// The number of the last frame of the commit; 0 for the empty store.
   public var frame: UInt64
@@ -30,6 +33,6 @@ public struct Generation: Hashable, Comparable, Codable, Sendable {
 }
 
 extension Generation: CustomStringConvertible {
-  /// The word "generation" and the frame number.
+  /// The word "generation", followed by the frame number.
   public var description: String { "generation \(frame)" }
 }

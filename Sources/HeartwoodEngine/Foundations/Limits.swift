@@ -1,74 +1,98 @@
 /// The limits of the file format and the engine, each with its reason.
 ///
-/// `Docs/Reference/Limits.md` has a row for each; a test compares the two.
+/// `Docs/Reference/Limits.md` has a row for each limit. A test compares the rows with this file.
 package enum Limits {
-  /// Smallest page: one block of the common file systems, so that two pages never share a block.
+  /// The smallest page size: one block of common file systems, so that two pages never share a
+  /// block.
   package static let minPageByteCount = 4096
-  /// Largest page: offsets within a page fit 16 bits.
+  /// The largest page size: every offset within a page fits in 16 bits.
   package static let maxPageByteCount = 65_536
-  /// Longest encoded key: four entries with such keys fit the smallest page.
+  /// The maximum length of an encoded key: four entries with such keys fit in the smallest page.
   ///
   /// This guarantees each branch a fan-out that keeps trees shallow, and makes every split
   /// possible.
   package static let maxKeyByteCount = 960
-  /// Longest value: its overflow index stays two levels deep, and a copy fits the address space of
-  /// 32-bit platforms.
+  /// The maximum length of a value.
+  ///
+  /// Its overflow index has at most two levels, and a copy of the value fits in the address space
+  /// of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// Longest value that `withValue` copies into one buffer if it spans pages.
+  /// The maximum length of a value that `withValue` copies into one buffer if the value spans
+  /// pages.
   ///
-  /// Larger ones are read by range, so that no single call allocates without bound.
+  /// Larger values are read by range, so that no single call allocates without bound.
   package static let maxCopiedValueByteCount = 64 << 20
-  /// Highest level of a node: with a fan-out of at least four this covers every page number twice
-  /// over.
+  /// The highest level of a node.
   ///
-  /// Bytes from a file that claim a higher level are corrupt.
+  /// With a fan-out of at least four, half as many levels reach every page number.
+  ///
+  /// A page with a higher level is corrupt.
   package static let maxTreeLevel = 32
-  /// The maximum length of a keyspace name in UTF-8 bytes: a name is a key of the catalog.
+  /// The maximum length of a keyspace name in UTF-8 bytes.
+  ///
+  /// The name is a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
-  /// The maximum length of the name of a generation in UTF-8 bytes: names are for people.
+  /// The maximum length of the name of a generation in UTF-8 bytes.
+  ///
+  /// The names are meant for people.
   package static let maxGenerationNameByteCount = 255
-  /// The maximum number of pages in the page file: page numbers have 32 bits, and the last value
-  /// means "none".
+  /// The maximum number of pages in the page file.
+  ///
+  /// Page numbers have 32 bits, and the last value means "none".
   package static let maxPageCount = UInt64(UInt32.max)
   /// The maximum number of entries in a keyspace: more than all pages could hold, yet small enough
   /// that adding counts cannot overflow.
   ///
   /// A catalog with a larger count is corrupt.
   package static let maxEntryCount: UInt64 = 1 << 48
-  /// The largest frame number: far more than any storage device can hold, and small enough that all
-  /// sums with frame numbers, lock bytes included, fit.
+  /// The largest frame number: far more frames than any storage device can hold, yet small enough
+  /// that sums with frame numbers, such as lock bytes, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
-  /// Lineages a header slot records; tokens older than the oldest one expire.
-  package static let maxLineageCount = 64
-  /// Largest log segment: its table of frames stays small in comparison, and every 64-bit platform
-  /// can map it.
-  package static let maxSegmentByteCount = 1 << 30
-  /// Log segments from the oldest needed to the newest: far more than any log has, and few enough
-  /// that a table of them can be built from arbitrary names in a directory.
-  package static let maxSegmentSpan: UInt64 = 1 << 20
-  /// Descriptors on log segments that a store has open at a time: more than are read together, and
-  /// few compared with the limit of a process.
-  package static let maxOpenSegmentCount = 32
-  /// Log segments whose descriptors wait for a sync; a transaction that writes to more of them
-  /// syncs the oldest before it continues.
-  package static let maxUnsyncedSegmentCount = 16
-  /// Retained generations that the decision record can list; with more, a maintenance run reclaims
-  /// less.
-  package static let maxRetainedGenerationCount = 200
-  /// Rows in the file `holders`; a process that finds all of them taken is reported by its
-  /// program's name.
-  package static let maxHolderRowCount = 256
-  /// The number of holder locks of a process: each is one more lock that the kernel has to search,
-  /// and users look at the oldest generations.
-  package static let maxHeldGenerationLockCount = 256
-  /// Attempts of a loop that starts over when another process changes what it reads.
+  /// The maximum number of lineages in a header slot.
   ///
-  /// Each needs a change within microseconds, so this many in a row have another cause.
+  /// Tokens of older lineages expire.
+  package static let maxLineageCount = 64
+  /// The size of the largest log segment.
+  ///
+  /// Its table of frames is small in comparison, and every 64-bit platform can map the segment.
+  package static let maxSegmentByteCount = 1 << 30
+  /// The maximum number of log segments from the oldest needed one to the newest.
+  ///
+  /// It is more than any log has, yet small enough to build a table from arbitrary names in a
+  /// directory.
+  package static let maxSegmentSpan: UInt64 = 1 << 20
+  /// The maximum number of log segments that a store has open at a time.
+  ///
+  /// It is more than are read together, yet small compared with the descriptor limit of a process.
+  package static let maxOpenSegmentCount = 32
+  /// The maximum number of log segments whose descriptors wait for a sync.
+  ///
+  /// A transaction that writes to more segments syncs the oldest one before it continues.
+  package static let maxUnsyncedSegmentCount = 16
+  /// The maximum number of retained generations in the decision record.
+  ///
+  /// If there are more, a maintenance run reclaims less.
+  package static let maxRetainedGenerationCount = 200
+  /// The number of rows in the file `holders`.
+  ///
+  /// A process that finds no free row is reported by the name of its program.
+  package static let maxHolderRowCount = 256
+  /// The maximum number of generations for which a process takes a holder lock.
+  ///
+  /// Every lock slows down the kernel's other lock calls, and users mostly need to see the oldest
+  /// generations.
+  package static let maxHeldGenerationLockCount = 256
+  /// The maximum number of attempts of a loop that starts over when another process changes what it
+  /// reads.
+  ///
+  /// Each new attempt needs a change within microseconds, so this many in a row have another cause.
   package static let maxAttemptCount = 1000
 }
 
 extension Limits {
-  /// - Throws: `tooLarge` for a value over its limit.
+  /// Checks the length of a value.
+  ///
+  /// - Throws: `tooLarge` if the value exceeds the limit.
   package static func requireValue(byteCount: Int) throws(StorageError) {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(

@@ -1,10 +1,14 @@
-/// A failure of a store: the one error type of the engine.
+/// An error of a store.
 ///
-/// It reports failures of the environment (a full disk, a held lock) and corrupt bytes in files.
-/// Misuse of the API that the language could have caught traps instead. `print` shows the sentence
-/// in ``message`` and the file, page and error number.
+/// The engine throws no other type of error.
+///
+/// It reports failures of the environment, such as a full disk or a held lock, and corrupt bytes in
+/// files. Misuse of the API that Swift could in principle prevent causes a trap instead. Printing
+/// an error shows its ``message`` and, if they are known, the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
-  /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
+  /// The kind of failure.
+  ///
+  /// It is a struct, so that new kinds do not break a program's `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String
 
@@ -38,13 +42,15 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let notAStore = Kind(name: "notAStore")
     /// An earlier write or sync failed; the store accepts no writes until it is reopened.
     public static let writesDisabled = Kind(name: "writesDisabled")
-    /// An argument is not valid here; the message says which and why.
+    /// An argument is invalid.
+    ///
+    /// The message explains which one and why.
     public static let invalidArgument = Kind(name: "invalidArgument")
   }
 
   /// The kind of failure.
   public var kind: Kind
-  /// What happened and what to do about it, as a sentence.
+  /// A description of what happened and what to do about it.
   public var message: String
   /// The file concerned, as a path or a name within the store.
   public var file: String?
@@ -81,12 +87,12 @@ extension StorageError: CustomStringConvertible {
 }
 
 extension StorageError.Kind: CustomStringConvertible {
-  /// The name of the static member.
+  /// The name of the kind, such as "diskFull".
   public var description: String { name }
 }
 
 extension StorageError {
-  /// Creates the error of a call that changed nothing.
+  /// Creates the error for a call that changed nothing.
   package static func unchanged(
     _ kind: Kind, _ message: String, file: String? = nil, errno: Int32? = nil
   ) -> StorageError {
@@ -95,7 +101,7 @@ extension StorageError {
     return error
   }
 
-  /// Creates the error for bytes of `file` that a store cannot have written there.
+  /// Creates the error for bytes in `file` that no store can have written.
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil
   ) -> StorageError {

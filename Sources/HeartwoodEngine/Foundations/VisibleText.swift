@@ -1,7 +1,7 @@
-/// Names from untrusted sources, in a form that cannot disturb a terminal.
+/// Makes names from untrusted sources safe to print on a terminal.
 package enum VisibleText {
-  /// The text with U+FFFD in place of characters that are invisible, move the cursor or change the
-  /// direction of text.
+  /// Returns the text with U+FFFD in place of characters that are invisible, move the cursor or
+  /// change the direction of text.
   package static func of(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -10,7 +10,8 @@ package enum VisibleText {
     return result
   }
 
-  /// Whether a character is visible and affects neither the cursor nor the direction of text.
+  /// Returns whether a character is visible and affects neither the cursor nor the direction of
+  /// text.
   package static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,

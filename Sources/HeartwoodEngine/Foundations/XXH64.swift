@@ -1,21 +1,23 @@
-/// The 64-bit xxHash, as its published specification defines it.
+/// The 64-bit xxHash algorithm, as its published specification defines it.
 ///
 /// It protects pages, log groups and values against corruption. It does not protect against an
 /// attacker who constructs collisions.
 package struct XXH64 {
-  /// The state after all complete stripes of 32 bytes so far.
+  /// The state after all complete 32-byte stripes so far.
   private var lanes: Lanes
   /// The start of an incomplete stripe, as little-endian words, zero-padded.
   private var pending = SIMD4<UInt64>(repeating: 0)
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
 
-  /// Starts the hash of an empty input.
+  /// Creates the hash of an empty input.
   package init(seed: UInt64 = 0) {
     lanes = Lanes(seed: seed)
   }
 
-  /// Appends `bytes` to the input; the division of the input into calls does not matter.
+  /// Appends `bytes` to the input.
+  ///
+  /// How the input is divided into calls does not affect the hash.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -32,7 +34,9 @@ package struct XXH64 {
     hold(rest.slice(consumed, rest.count - consumed))
   }
 
-  /// Keeps bytes for later: fewer than complete a stripe, or exactly as many.
+  /// Appends bytes to the incomplete stripe.
+  ///
+  /// They may complete the stripe, but not exceed it.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -41,7 +45,9 @@ package struct XXH64 {
     }
   }
 
-  /// Returns the hash of the input so far; more may be appended afterwards.
+  /// Returns the hash of the input so far.
+  ///
+  /// More bytes may be appended afterwards.
   package func finish() -> UInt64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
@@ -136,7 +142,9 @@ extension XXH64 {
       return end
     }
 
-    /// Combines the lanes into one number; an input shorter than a stripe has not touched them.
+    /// Combines the lanes into one number.
+    ///
+    /// An input shorter than a stripe does not use the lanes.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }
@@ -193,7 +201,7 @@ extension XXH64 {
 }
 
 extension UInt64 {
-  /// This number rotated left by `count` bits, which is 1 to 63.
+  /// Returns this number rotated left by `count` bits, from 1 to 63.
   @inline(__always)
   fileprivate func rotated(by count: UInt64) -> UInt64 {
     (self &<< count) | (self &>> (64 &- count))

@@ -1,4 +1,4 @@
-/// The bytes of a catalog row, which describes one keyspace.
+/// The layout of a catalog row, which describes one keyspace.
 package enum CatalogLayout {
   package static let tree = Field("tree", at: 0, 4)
   package static let root = Field("root", at: 4, 4)
@@ -8,10 +8,10 @@ package enum CatalogLayout {
   package static let byteCount = 24
 }
 
-/// The tree of trees, which maps keyspace names to roots and counts.
+/// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 of every store that has ever been written to. The key `nil` holds the next
-/// tree number as four bytes, so that numbers are never reused.
+/// Its root is page 1 of every store that has ever been written to. The value of the key `nil` is
+/// the next tree number in four bytes, so that tree numbers are never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 
@@ -21,14 +21,14 @@ package enum Catalog {
     package var count: UInt64
   }
 
-  /// Returns the row of a keyspace, or `nil` if there is none with this name.
+  /// Returns the row of a keyspace, or `nil` if no keyspace has this name.
   ///
-  /// - Complexity: One page read for each level of the catalog, commonly one.
+  /// - Complexity: One page read for each level of the catalog, which commonly has one.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
     try value(of: name, in: view, decode)
   }
 
-  /// Returns every keyspace with its row, by name.
+  /// Returns the names and rows of all keyspaces, sorted by name.
   package static func rows(in view: PageView) throws(StorageError) -> [(name: String, row: Row)] {
     guard view.pageCount > 0 else { return [] }
     var rows: [(String, Row)] = []
@@ -67,7 +67,7 @@ package enum Catalog {
 
   package static let nextTreeKey = Key(Optional<Int>.none)
 
-  /// Sets the value of a key of the catalog.
+  /// Sets the value of a key in the catalog.
   package static func set(
     _ key: some LookupKey, to value: Bytes, in pages: WorkingPages
   ) throws(StorageError) {
@@ -103,7 +103,8 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// Returns the keyspace name in a key of the catalog; `nil` for the next tree number.
+  /// Returns the keyspace name in a key of the catalog, or `nil` if the key is that of the next
+  /// tree number.
   private static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)

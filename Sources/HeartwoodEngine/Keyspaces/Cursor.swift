@@ -1,8 +1,8 @@
-/// A position in a keyspace that moves in both directions.
+/// A position in a keyspace that can move in both directions.
 ///
-/// Not Sendable: one thread at a time. A cursor of a transaction sees the transaction's changes:
-/// after a change it finds its position again by key. It must not be used after the transaction's
-/// closure.
+/// A cursor is not `Sendable`: only one thread at a time may use it. A cursor of a transaction sees
+/// the transaction's changes; after a change, it finds its position again by key. It must not be
+/// used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -22,8 +22,10 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Traps if the transaction has ended; throws `forked` in a child of the process that created the
-  /// cursor, and `generationExpired` if the store was suspended since.
+  /// Checks that the cursor may still be used.
+  ///
+  /// Traps if the transaction has ended. Throws `forked` in a child of the process that created the
+  /// cursor, and `generationExpired` if the store has been suspended since.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
@@ -39,7 +41,9 @@ public final class Cursor {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
 
-  /// Moves to the first key that is not less than `key`; returns false if there is none.
+  /// Moves to the first key that is not less than `key`.
+  ///
+  /// Returns `false` if there is no such key.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
     try begin()
@@ -48,7 +52,9 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the last key that is less than `key`; returns false if there is none.
+  /// Moves to the last key that is less than `key`.
+  ///
+  /// Returns `false` if there is no such key.
   @discardableResult
   public func seek(before key: Key) throws -> Bool {
     try begin()
@@ -57,21 +63,27 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the first entry; returns false if the keyspace is empty.
+  /// Moves to the first entry.
+  ///
+  /// Returns `false` if the keyspace is empty.
   @discardableResult
   public func moveToFirst() throws -> Bool {
     try begin()
     return try cursor.moveToFirst()
   }
 
-  /// Moves to the last entry; returns false if the keyspace is empty.
+  /// Moves to the last entry.
+  ///
+  /// Returns `false` if the keyspace is empty.
   @discardableResult
   public func moveToLast() throws -> Bool {
     try begin()
     return try cursor.moveToLast()
   }
 
-  /// Moves to the next entry, or to the first if the cursor is new; returns false at the end.
+  /// Moves to the next entry, or to the first if the cursor is new.
+  ///
+  /// Returns `false` at the end.
   @discardableResult
   public func moveToNext() throws -> Bool {
     if !isPositioned { return try moveToFirst() }
@@ -79,7 +91,9 @@ public final class Cursor {
     return try cursor.moveToNext()
   }
 
-  /// Moves to the previous entry, or to the last if the cursor is new; returns false at the start.
+  /// Moves to the previous entry, or to the last if the cursor is new.
+  ///
+  /// Returns `false` at the start.
   @discardableResult
   public func moveToPrevious() throws -> Bool {
     if !isPositioned { return try moveToLast() }
@@ -87,18 +101,18 @@ public final class Cursor {
     return try cursor.moveToPrevious()
   }
 
-  /// Whether the cursor is at an entry.
+  /// Whether the cursor is positioned at an entry.
   public var isValid: Bool { isPositioned && reads.view.isCurrent && cursor.isValid }
 
-  /// The encoded key of the current entry, or `nil`.
+  /// The encoded key of the current entry, or `nil` if the cursor is not at an entry.
   public var key: [UInt8]? {
     check()
     return isValid ? cursor.key.copied() : nil
   }
 
-  /// A copy of the value of the current entry, or `nil`.
+  /// A copy of the value of the current entry, or `nil` if the cursor is not at an entry.
   ///
-  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`.
+  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io`.
   public var value: [UInt8]? {
     get throws {
       try checkMove()
@@ -108,15 +122,16 @@ public final class Cursor {
     }
   }
 
-  /// Passes the encoded key and the value of the current entry to `body`, or returns `nil` if the
-  /// cursor is at no entry.
+  /// Passes the encoded key and the value of the current entry to `body`.
   ///
-  /// A value that fits a page is not copied. The spans are valid during the call only, and in a
-  /// transaction until it changes something.
+  /// Returns `nil` if the cursor is not at an entry.
   ///
-  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`; any error of
-  ///   `body`.
-  /// - Complexity: No page read for a value that is in its leaf.
+  /// A value that fits in a page is not copied. The spans are valid only during the call; in a
+  /// transaction, they also become invalid when the transaction makes a change.
+  ///
+  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io`; any error that
+  ///   `body` throws.
+  /// - Complexity: No page read if the value is in its leaf.
   public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
     try checkMove()
     guard isValid, let found = try cursor.value() else { return nil }

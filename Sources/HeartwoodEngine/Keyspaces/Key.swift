@@ -1,22 +1,25 @@
-/// An encoded key of one or more components: keys sort component by component.
+/// An encoded key of one or more components.
 ///
 /// ```swift
 /// let key: Key = "config"               // the same as the string
 /// let event = Key("nc", 73_275_410)     // sorts after ("nc", 5) and before ("nd")
 /// ```
 ///
-/// Components of different kinds sort in the order nil, booleans, integers, floating-point numbers,
-/// dates, UUIDs, strings, byte strings. A key that is a prefix of another one sorts before it. A
-/// key of one component is byte for byte the encoding of that value.
+/// Keys sort component by component. Components of different kinds sort in this order: nil,
+/// booleans, integers, floating-point numbers, dates, UUIDs, strings, byte strings. A key that is a
+/// prefix of another key sorts before it. The bytes of a key of one component are exactly the
+/// encoding of that component.
 public struct Key: Hashable, Sendable {
   package let encoded: [UInt8]
 
-  /// The encoded components; they sort like the keys.
+  /// The encoded components.
+  ///
+  /// They sort like the keys.
   public var bytes: [UInt8] { encoded }
 
   /// Encodes `components` as a key.
   ///
-  /// The length is not checked here: a store rejects a key that is longer than its limit.
+  /// The length is not checked here. A store rejects a key that is longer than its limit.
   public init<each Component: KeyConvertible>(_ components: repeat each Component) {
     var encoder = KeyEncoder()
     repeat (each components).encode(into: &encoder)
@@ -39,7 +42,7 @@ public struct Key: Hashable, Sendable {
 
   /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws if the components are of other kinds, or if there are fewer or more of them.
+  /// Throws an error if the kinds or the number of the key's components differ from `types`.
   public static func decode<each Component: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Component).Type
   ) throws(StorageError) -> (repeat each Component) {
@@ -53,14 +56,14 @@ public struct Key: Hashable, Sendable {
 }
 
 extension Key {
-  /// Hashes the bytes in one call; an array would hash them one by one.
+  /// Hashes the bytes in one call, because an array would hash them one by one.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }
 }
 
 extension Key: Comparable {
-  /// Returns whether `first` sorts before `second`: the order of the bytes.
+  /// Returns whether `first` sorts before `second`, in the order of their bytes.
   public static func < (first: Key, second: Key) -> Bool {
     first.encoded.withBytes { left in
       second.encoded.withBytes { right in left.compare(right) < 0 }
@@ -69,21 +72,21 @@ extension Key: Comparable {
 }
 
 extension Key: ExpressibleByStringLiteral {
-  /// Creates the key of one string.
+  /// Creates a key of one string.
   public init(stringLiteral value: String) {
     self.init(value)
   }
 }
 
 extension Key: ExpressibleByIntegerLiteral {
-  /// Creates the key of one integer.
+  /// Creates a key of one integer.
   public init(integerLiteral value: Int) {
     self.init(value)
   }
 }
 
 extension Key: CustomStringConvertible {
-  /// The components in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they
+  /// The components in parentheses, such as `("nc", 73275410)`, or the bytes in hexadecimal if they
   /// are not a valid encoding.
   public var description: String {
     guard let components = try? Component.all(in: encoded) else { return encoded.hexadecimal }
@@ -92,7 +95,7 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// One component of a key of unknown types, for checks, messages and tools.
+  /// A component of a key whose types are not known, for checks, messages and tools.
   package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)
@@ -104,7 +107,7 @@ extension Key {
     case string(String)
     case bytes([UInt8])
 
-    /// Decodes every component of an encoded key.
+    /// Decodes all components of an encoded key.
     package static func all(in bytes: [UInt8]) throws(StorageError) -> [Component] {
       try bytes.withBytes { bytes throws(StorageError) in
         var decoder = KeyDecoder(bytes)
@@ -134,7 +137,7 @@ extension Key {
       }
     }
 
-    /// The component as ``Key/description`` shows it.
+    /// The text of the component in ``Key/description``.
     package var description: String {
       switch self {
       case .absent: "nil"
@@ -160,7 +163,7 @@ extension Key {
 }
 
 extension UInt64 {
-  /// Sixteen hexadecimal digits.
+  /// The number as sixteen hexadecimal digits.
   fileprivate var digits: String {
     let digits = String(self, radix: 16, uppercase: true)
     return String(repeating: "0", count: 16 - digits.count) + digits
@@ -168,7 +171,7 @@ extension UInt64 {
 }
 
 extension [UInt8] {
-  /// The bytes as text: `0x`, then two digits for each byte.
+  /// The bytes in hexadecimal: `0x`, then two digits for each byte.
   fileprivate var hexadecimal: String {
     reduce(into: "0x") { text, byte in
       text += (byte < 16 ? "0" : "") + String(byte, radix: 16)

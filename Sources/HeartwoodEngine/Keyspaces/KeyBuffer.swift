@@ -1,23 +1,24 @@
-/// The stack memory to which a key is encoded or copied for one search.
+/// Encodes or copies the key of a search to stack memory.
 ///
-/// Every get and put encodes its key here, see ``LookupKey``, so nothing here uses the heap.
-/// Eight zero bytes follow the key in memory, outside of `Bytes.count`: the search loads words that
-/// extend past the end of the key.
+/// Every get and put encodes its key here (see ``LookupKey``), so nothing here uses the heap. Eight
+/// zero bytes follow the key in memory, outside of `Bytes.count`, because the search loads words
+/// that extend past the end of the key.
 enum KeyBuffer {
-  /// The length of the longest key and its padding.
+  /// The length of the longest key with its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
 
-  /// Runs `body` with memory for any key.
+  /// Runs `body` with enough memory for any key.
   @inline(__always)
   static func withMemory(_ body: (MutableBytes) throws(StorageError) -> Void) throws(StorageError) {
     try MutableBytes.withStackBytes(count: byteCount, body)
   }
 
-  /// Writes the key of a string or a byte string and returns its length; does not write a key
-  /// beyond the limit.
+  /// Writes the key of a string or a byte string, and returns its length.
   ///
-  /// It reports lengths and leaves errors to `finish`: an error that passes through the closures
-  /// that lend out strings and arrays costs more than the complete copy.
+  /// Does not write a key that exceeds the limit.
+  ///
+  /// This function reports the length, and `finish` throws the error. An error that passes through
+  /// the closures that lend strings and arrays would cost more than the complete copy.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
@@ -27,7 +28,7 @@ enum KeyBuffer {
     return 1 &+ content.count
   }
 
-  /// `encode` for content with zero bytes, or with too many bytes.
+  /// Implements `encode` for content with zero bytes or with too many bytes.
   @inline(never)
   private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
     var byteCount = 1 + content.count
@@ -45,7 +46,9 @@ enum KeyBuffer {
     return end
   }
 
-  /// Returns the key that ends at `end`, with its padding; throws if it is too long.
+  /// Returns the key that ends at `end`, with its padding.
+  ///
+  /// Throws `tooLarge` if the key is too long.
   @inline(__always)
   static func finish(_ target: MutableBytes, at end: Int) throws(StorageError) -> Bytes {
     guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
@@ -57,7 +60,7 @@ enum KeyBuffer {
   private static func tooLarge(_ byteCount: Int) -> StorageError {
     StorageError(
       .tooLarge,
-      "The key takes \(byteCount) bytes encoded; the limit is \(Limits.maxKeyByteCount).")
+      "The encoded key has \(byteCount) bytes; the limit is \(Limits.maxKeyByteCount).")
   }
 }
 

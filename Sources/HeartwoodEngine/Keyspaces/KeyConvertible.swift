@@ -1,7 +1,7 @@
 /// A value that can be a component of a key.
 ///
 /// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these conform.
-/// A custom type encodes itself as one or more of them:
+/// A custom type encodes itself as one or more of these components:
 ///
 /// ```swift
 /// struct Version: KeyConvertible {
@@ -21,36 +21,41 @@
 public protocol KeyConvertible: LookupKey, Sendable {
   /// Appends this value to a key.
   ///
-  /// Equal values must append the same components, and different values different ones. The order
-  /// of the keys is the order of the appended components.
+  /// Equal values must append the same components, and different values must append different
+  /// components. Keys sort in the order of these components.
   func encode(into encoder: inout KeyEncoder)
 
   /// Decodes the components that ``encode(into:)`` appended.
   ///
-  /// Throws if the next component is of another kind; it must not trap, whatever the key contains.
+  /// Implementations throw an error if the next component has another kind. They must not trap,
+  /// whatever the key contains.
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 
-// The default of signed integers.
+// The default implementation for signed integers.
 extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
   /// Appends this integer.
   @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Int64(self)) }
 
-  /// Reads an integer; throws if it does not fit this width.
+  /// Reads an integer.
+  ///
+  /// Throws an error if this type cannot hold it.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
 }
 
-// The default of unsigned integers.
+// The default implementation for unsigned integers.
 extension KeyConvertible where Self: FixedWidthInteger & UnsignedInteger {
   /// Appends this integer.
   @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(UInt64(self)) }
 
-  /// Reads an integer; throws if it does not fit this width.
+  /// Reads an integer.
+  ///
+  /// Throws an error if this type cannot hold it.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
@@ -109,10 +114,12 @@ extension Array: KeyConvertible where Element == UInt8 {
 }
 
 extension Float: KeyConvertible {
-  /// Appends this number as a `Double`, which holds every `Float`.
+  /// Appends this number as a `Double`, which can hold every `Float`.
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Double(self)) }
 
-  /// Reads a floating-point number; throws if a `Float` cannot hold it exactly.
+  /// Reads a floating-point number.
+  ///
+  /// Throws an error if a `Float` cannot hold it exactly.
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Float {
     try decoder.decodeFloat()
   }
@@ -121,7 +128,7 @@ extension Float: KeyConvertible {
 extension Optional: KeyConvertible where Wrapped: KeyConvertible {
   /// Appends the value itself, or nil, which sorts before every value.
   ///
-  /// An optional of an optional has one nil only: both levels encode it the same.
+  /// In an optional of an optional, nil is encoded in the same way at both levels.
   public func encode(into encoder: inout KeyEncoder) {
     if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
   }

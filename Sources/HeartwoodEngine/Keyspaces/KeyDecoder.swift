@@ -1,26 +1,27 @@
 /// Decodes the components of a key, one after the other.
 ///
-/// Decoding never traps, whatever the bytes are: a component of another kind, or a number that does
-/// not fit, throws ``StorageError/Kind/invalidArgument``, and bytes that no ``KeyEncoder`` writes
-/// throw ``StorageError/Kind/corrupt``. The message gives the position of the component and the
-/// found and expected kinds. After an error the position is unspecified.
+/// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument``
+/// for a component of another kind, or a number that does not fit, and
+/// ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes. The message gives the
+/// position of the component, and the found and expected kinds. After an error, the position of the
+/// decoder is unspecified.
 ///
-/// It borrows the key, so it cannot be copied: no code can keep it beyond the call that provided
-/// it.
+/// A decoder borrows the key and cannot be copied, so no code can keep it beyond the call that
+/// provided it.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
-  /// The number of components that were begun.
+  /// The number of components whose decoding has begun.
   private var componentCount = 0
 
   package init(_ bytes: Bytes) {
     self.bytes = bytes
   }
 
-  /// Whether every component has been read.
+  /// Whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next component if it is nil, and returns whether it was.
+  /// Reads the next component if it is nil, and returns whether it is.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -37,7 +38,9 @@ public struct KeyDecoder: ~Copyable {
     }
   }
 
-  /// Reads an integer of any width; throws if `Value` cannot hold it.
+  /// Reads an integer of any width.
+  ///
+  /// Throws an error if `Value` cannot hold it.
   public mutating func decodeInteger<Value: FixedWidthInteger>(
     as type: Value.Type = Value.self
   ) throws(StorageError) -> Value {
@@ -64,7 +67,9 @@ public struct KeyDecoder: ~Copyable {
     return try float()
   }
 
-  /// Reads a floating-point number; throws if a `Float` cannot hold it exactly.
+  /// Reads a floating-point number.
+  ///
+  /// Throws an error if a `Float` cannot hold it exactly.
   public mutating func decodeFloat() throws(StorageError) -> Float {
     let double = try decodeDouble()
     if double.isNaN { return .nan }
@@ -78,7 +83,7 @@ public struct KeyDecoder: ~Copyable {
     return try float()
   }
 
-  /// Reads a UUID: its first and its last eight bytes, most significant byte first.
+  /// Reads a UUID as two numbers: its first and its last eight bytes, most significant byte first.
   public mutating func decodeUUID() throws(StorageError) -> (high: UInt64, low: UInt64) {
     try begin(only: .uuid)
     return (try word(), try word())
@@ -103,7 +108,7 @@ public struct KeyDecoder: ~Copyable {
     return isEscaped ? Self.unescaped(content) : content.copied()
   }
 
-  /// Returns the kind of the next component, without reading it; `nil` at the end of the key.
+  /// Returns the kind of the next component without reading it, or `nil` at the end of the key.
   package func nextKind() throws(StorageError) -> KeyTag? {
     guard !isAtEnd else { return nil }
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
@@ -112,7 +117,9 @@ public struct KeyDecoder: ~Copyable {
     return tag
   }
 
-  /// Throws unless every component has been read.
+  /// Checks that all components have been read.
+  ///
+  /// Throws an error if any are left.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(
@@ -134,7 +141,7 @@ extension KeyDecoder {
     return tag
   }
 
-  /// Reads the kind of the next component, which must be this one.
+  /// Reads the kind of the next component, and checks that it is the requested one.
   private mutating func begin(only asked: KeyTag) throws(StorageError) {
     let found = try begin(asking: asked)
     guard found == asked else { throw mismatch(found, asking: asked) }
@@ -154,7 +161,7 @@ extension KeyDecoder {
     return value
   }
 
-  /// Reads a string or bytes up to their end, and returns whether zero bytes in them are escaped.
+  /// Reads a string or bytes up to their end, and returns whether they contain escaped zero bytes.
   private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
     let start = offset
     var isEscaped = false
@@ -163,7 +170,7 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // An end without a following component would give a key a second encoding.
+    // A terminator without a following component would give a key a second encoding.
     guard zero + 1 != bytes.count else {
       throw malformed("has a terminator, but no component follows")
     }
@@ -171,7 +178,8 @@ extension KeyDecoder {
     return (bytes.slice(start, zero - start), isEscaped)
   }
 
-  /// Returns a copy of escaped bytes with every `00 FF` replaced by the zero byte it stands for.
+  /// Returns a copy of escaped bytes in which every `00 FF` is replaced by the zero byte that it
+  /// stands for.
   private static func unescaped(_ content: Bytes) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(content.count)
@@ -185,7 +193,7 @@ extension KeyDecoder {
     return result
   }
 
-  /// "The key's second component".
+  /// Returns the subject of an error message, such as "The key's second component".
   private func ordinal(_ number: Int) -> String {
     let ordinals = [
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -194,20 +202,20 @@ extension KeyDecoder {
     return "The key's \(ordinals[number - 1]) component"
   }
 
-  /// The error for a component of another kind than the requested one.
+  /// Returns the error for a component whose kind is not the requested one.
   private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
     StorageError(
       .invalidArgument, "\(ordinal(componentCount)) is \(found.kindName), not \(asked.kindName).")
   }
 
-  /// The error for a number that does not fit the requested type.
+  /// Returns the error for a number that does not fit the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,
       "\(ordinal(componentCount)) is the number \(number), which does not fit \(asked).")
   }
 
-  /// The error for a component that no encoder writes in this form.
+  /// Returns the error for a component that no encoder writes in this form.
   private func malformed(_ complaint: String) -> StorageError {
     .corrupt("\(ordinal(componentCount)) \(complaint).")
   }

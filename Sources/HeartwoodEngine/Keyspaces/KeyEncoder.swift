@@ -1,23 +1,24 @@
 /// Encodes the components of a key, one after the other, as bytes that sort like the values.
 ///
-/// Every component starts with the byte of its kind, so that kinds never mix and a key can be
-/// decoded. Components of a fixed length follow each other directly. In strings and bytes a zero
-/// byte is written as `00 FF`, and a component of these kinds is terminated by `00` if another
-/// component follows; the end of the key terminates the last component. A key of one string thus
-/// has one byte of overhead, and the following holds for the order and uniqueness of keys:
+/// Every component starts with a byte for its kind, so that kinds never mix and a key can be
+/// decoded. A component of a fixed length needs no terminator. In strings and byte strings, a zero
+/// byte is written as `00 FF`. Such a component is terminated by `00` if another component follows;
+/// otherwise it ends with the key. A key of one string therefore has one byte of overhead. The
+/// order and the uniqueness of keys follow from these rules:
 ///
-/// - Two strings that differ at a byte differ there in the encoding too; if one of the bytes is
+/// - Two strings that differ at a byte differ there in the encoding too. If one of the bytes is
 ///   zero, its `00` is less than the other byte.
 /// - If one string is a prefix of the other, it ends where the longer one continues: at the end of
-///   the key, which sorts before everything, or with `00` and the byte of a kind. The longer one
+///   the key, which sorts before everything, or with `00` and the byte of a kind. The longer string
 ///   continues with a byte above `00`, or with `00 FF`, and no kind is `FF`. So the shorter string
 ///   sorts first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
-/// - `00 FF` is always a zero byte and any other `00` always an end, so no two lists of components
-///   share an encoding.
+/// - `00 FF` is always a zero byte and any other `00` is always a terminator, so no two lists of
+///   components have the same encoding.
 public struct KeyEncoder: Sendable {
   /// The components encoded so far.
   package private(set) var bytes: [UInt8] = []
-  /// Whether the last component is a string or bytes and needs a terminator if another one follows.
+  /// Whether the last component is a string or byte string, which needs a terminator if another
+  /// component follows.
   private var isOpen = false
 
   package init() {
@@ -29,23 +30,31 @@ public struct KeyEncoder: Sendable {
     begin(.absent)
   }
 
-  /// Appends a boolean; `false` sorts first.
+  /// Appends a boolean.
+  ///
+  /// `false` sorts before `true`.
   public mutating func append(_ value: Bool) {
     begin(value ? .yes : .no)
   }
 
-  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths are one kind, ordered by value.
   public mutating func append(_ value: Int) {
     append(Int64(value))
   }
 
-  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths are one kind, ordered by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
   }
 
-  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths are one kind, ordered by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)
@@ -54,8 +63,8 @@ public struct KeyEncoder: Sendable {
 
   /// Appends a floating-point number.
   ///
-  /// -0 is the same key as 0, and every NaN is one key that sorts after infinity. Floating-point
-  /// numbers and integers are different kinds: 1.0 sorts after every integer.
+  /// -0 has the same key as 0, and all NaNs have one key, which sorts after infinity.
+  /// Floating-point numbers and integers are different kinds: 1.0 sorts after every integer.
   public mutating func append(_ value: Double) {
     begin(.float)
     bytes.append(bigEndian: value.keyBits)
@@ -74,10 +83,10 @@ public struct KeyEncoder: Sendable {
     bytes.append(bigEndian: uuid.low)
   }
 
-  /// Appends a string, which sorts by its UTF-8 bytes, that is by its Unicode scalars.
+  /// Appends a string, which sorts by its UTF-8 bytes, and therefore by its Unicode scalars.
   ///
-  /// Two spellings that are equal by `==`, such as a composed and a decomposed letter, are
-  /// different keys: normalize strings first if that matters.
+  /// Strings that are equal by `==` but spelled differently, such as a composed and a decomposed
+  /// letter, have different keys. Normalize strings first if that matters.
   public mutating func append(_ value: String) {
     value.withBytes { append(.string, $0) }
   }
@@ -98,7 +107,7 @@ public struct KeyEncoder: Sendable {
     bytes.append(tag.rawValue)
   }
 
-  /// Appends a component without a fixed length.
+  /// Appends a component of variable length.
   private mutating func append(_ tag: KeyTag, _ content: Bytes) {
     begin(tag)
     isOpen = true
@@ -115,12 +124,13 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The eight bytes of this number in a key: with the sign bit flipped, negative numbers sort
-  /// first.
+  /// The eight bytes of this number in a key.
+  ///
+  /// The sign bit is flipped, so that negative numbers sort first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 
-  /// Creates the number with these eight bytes in a key.
+  /// Creates the number that has these eight bytes in a key.
   @inline(__always)
   init(keyBits: UInt64) {
     self = Int64(bitPattern: keyBits ^ (1 << 63))
@@ -130,9 +140,9 @@ extension Int64 {
 extension Double {
   /// The eight bytes of this number in a key.
   ///
-  /// Negative numbers have all their bits flipped, so that larger magnitudes sort first; others
-  /// have the sign bit flipped, so that they sort after the negative ones. Equal numbers must have
-  /// the same key: -0 is written as 0, and every NaN in the same form.
+  /// In negative numbers, all bits are flipped, so that larger magnitudes sort first. In other
+  /// numbers, the sign bit is flipped, so that they sort after the negative ones. Equal numbers
+  /// must have the same key, so -0 is written as 0, and all NaNs are written in the same form.
   var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }
@@ -140,8 +150,9 @@ extension Double {
     return bitPattern & sign == 0 ? bitPattern ^ sign : ~bitPattern
   }
 
-  /// Creates the number with these eight bytes in a key; `nil` if no number is encoded in this
-  /// form.
+  /// Creates the number that has these eight bytes in a key.
+  ///
+  /// Returns `nil` if no number is encoded in this form.
   init?(keyBits: UInt64) {
     let sign: UInt64 = 1 << 63
     self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)

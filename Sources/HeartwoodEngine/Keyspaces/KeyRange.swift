@@ -1,4 +1,4 @@
-/// A range of keys, from one up to another.
+/// A half-open range of keys.
 ///
 /// ```swift
 /// let network = KeyRange(prefix: Key("nc"))            // ("nc"), ("nc", 1), ("nc", "x", 2), …
@@ -6,19 +6,18 @@
 /// let first = KeyRange(upTo: Key("nc", 1000))
 /// ```
 public struct KeyRange: Hashable, Sendable {
-  /// The first key of the range; `nil` starts at the first key.
+  /// The first key of the range, or `nil` if the range starts at the first key of the keyspace.
   public let lower: Key?
-  /// The first key after the range; `nil` extends to the end.
+  /// The first key after the range, or `nil` if the range extends to the end of the keyspace.
   public let upper: Key?
 
-  /// Creates the range of the keys that are not less than `lower`, and less than `upper`.
+  /// Creates the range of all keys that are not less than `lower`, but less than `upper`.
   public init(from lower: Key? = nil, upTo upper: Key? = nil) {
     self.lower = lower
     self.upper = upper
   }
 
-  /// Creates the range of the keys whose first components are those of `key`, including `key`
-  /// itself.
+  /// Creates the range of all keys that start with the components of `key`, including `key` itself.
   ///
   /// A string is one component: the range of `Key("a")` contains `Key("a", 1)`, but not
   /// `Key("ab")`.
@@ -27,7 +26,7 @@ public struct KeyRange: Hashable, Sendable {
       self.init()
       return
     }
-    // No component begins with FF. A string or byte string followed by another component ends with
+    // No component starts with FF. If another component follows, a string or byte string ends with
     // a zero byte; a zero byte within it is followed by FF.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
@@ -37,11 +36,11 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of the keys whose first components are `components`, followed by a string
-  /// that begins with `prefix`.
+  /// Creates the range of all keys that start with `components`, followed by a string that starts
+  /// with `prefix`.
   ///
-  /// Strings are compared in encoded form: a letter with a combining accent begins with the letter,
-  /// a composed one does not.
+  /// Strings are compared in encoded form. A letter with a combining accent starts with the letter,
+  /// but a composed letter does not.
   public init<each Component: KeyConvertible>(
     _ components: repeat each Component, stringPrefix prefix: String
   ) {
@@ -58,7 +57,8 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key after all keys that begin with these bytes; `nil` if there is none.
+  /// Returns the least key that is greater than all keys starting with these bytes, or `nil` if
+  /// there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {
@@ -71,8 +71,9 @@ extension Key {
 }
 
 extension KeyspaceReader {
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns false; as
-  /// ``forEach(from:upTo:reversed:_:)``.
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  ///
+  /// This is the same as ``forEach(from:upTo:reversed:_:)``.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

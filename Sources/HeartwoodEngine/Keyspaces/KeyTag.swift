@@ -1,15 +1,24 @@
-/// The first byte of every component of a key: its kind, and the order of the kinds.
+/// The first byte of every component of a key.
+///
+/// It states the kind of the component and determines the order of kinds.
 ///
 /// The values are constants of the format. All are less than `0xFF`, which the encoding of strings
-/// and bytes relies on, and the gaps leave room for future kinds.
+/// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
-  /// No value; nothing follows.
+  /// No value.
+  ///
+  /// No bytes follow.
   case absent = 0x08
-  /// The boolean `false`; nothing follows.
+  /// The boolean `false`.
+  ///
+  /// No bytes follow.
   case no = 0x10
-  /// The boolean `true`; nothing follows.
+  /// The boolean `true`.
+  ///
+  /// No bytes follow.
   case yes = 0x11
-  /// An integer that fits `Int64`: eight bytes, most significant first, the sign bit flipped.
+  /// An integer that fits in `Int64`: eight bytes, most significant first, with the sign bit
+  /// flipped.
   case integer = 0x20
   /// An integer above `Int64.max`: eight bytes, most significant first.
   case largeInteger = 0x21
@@ -19,12 +28,12 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case date = 0x30
   /// A UUID: its 16 bytes.
   case uuid = 0x38
-  /// A string: its UTF-8, escaped as ``KeyEncoder`` describes.
+  /// A string: its UTF-8 bytes, escaped as ``KeyEncoder`` describes.
   case string = 0x40
   /// A byte string: its bytes, escaped as ``KeyEncoder`` describes.
   case bytes = 0x48
 
-  /// The kind in a sentence, with its article.
+  /// The name of the kind with its article, for use in a sentence.
   package var kindName: String {
     switch self {
     case .absent: "nil"

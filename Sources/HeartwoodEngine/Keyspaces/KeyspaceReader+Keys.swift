@@ -3,10 +3,11 @@
 // into the snapshot, so `self` has to live until the read is done.
 
 extension KeyspaceReader {
-  /// Returns a copy of the value of a key, or `nil` if there is none.
+  /// Returns a copy of the value of a key, or `nil` if the key does not exist.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
-  ///   a value longer than ``Store`` copies at once, and for a key over its limit.
+  /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
+  ///   `tooLarge` if the value is longer than ``Store`` copies at once, or if the key exceeds its
+  ///   limit.
   /// - Complexity: One page read for each level of the tree.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
@@ -14,11 +15,13 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`, or returns `nil` if there is none.
+  /// Passes the value of a key to `body`.
   ///
-  /// A value that fits a page is not copied; the span is valid during the call only.
+  /// Returns `nil` if the key does not exist.
   ///
-  /// - Throws: As ``get(_:)``, or any error of `body`.
+  /// A value that fits in a page is not copied. The span is valid only during the call.
+  ///
+  /// - Throws: The errors of ``get(_:)``, or any error that `body` throws.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -27,11 +30,13 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
+  /// Passes `range` of the value of a key to `body`, in chunks and in order.
   ///
-  /// - Throws: `invalidArgument` if the range is not within the value; as ``get(_:)``, but for
-  ///   values of any length; any error of `body`.
-  /// - Complexity: One page read for each level of the tree, and each page of the range once.
+  /// Returns `false` if the key does not exist.
+  ///
+  /// - Throws: `invalidArgument` if the range is not within the value; the errors of ``get(_:)``,
+  ///   except that the value may have any length; any error that `body` throws.
+  /// - Complexity: One page read for each level of the tree, and one for each page of the range.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
     _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
@@ -40,25 +45,28 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
-  /// Returns the length of the value of a key in bytes, or `nil` if there is none.
+  /// Returns the length of the value of a key in bytes, or `nil` if the key does not exist.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
-  ///   a key over its limit.
-  /// - Complexity: One page read for each level of the tree, none of the value's own pages.
+  /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
+  ///   `tooLarge` if the key exceeds its limit.
+  /// - Complexity: One page read for each level of the tree. The pages of the value itself are not
+  ///   read.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
     defer { withExtendedLifetime(self) {} }
     return try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
+  /// Passes the complete value of a key to `body`, in chunks and in order.
   ///
-  /// For values of any length, and without a copy: chunks are parts of pages, and each is valid
-  /// during its call only. An empty value has none.
+  /// Returns `false` if the key does not exist.
   ///
-  /// - Throws: Any error of `body`; `corrupt` after the last chunk if the complete value is not as
-  ///   written.
-  /// - Complexity: One page read for each level of the tree, and each page of the value once.
+  /// The value may have any length and is not copied: the chunks are parts of pages, and each is
+  /// valid only during its call. An empty value has no chunks.
+  ///
+  /// - Throws: Any error that `body` throws; `corrupt`, after the last chunk, if the value is not
+  ///   the one that was written.
+  /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void

@@ -1,6 +1,6 @@
 /// One keyspace in a snapshot: an ordered map from keys to bytes.
 ///
-/// It holds its snapshot, and with it the generation. Any number of threads may use it
+/// A reader holds its snapshot, and so keeps the generation live. Any number of threads may use it
 /// concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
@@ -16,22 +16,22 @@ public struct KeyspaceReader: @unchecked Sendable {
 
   /// The number of keys.
   ///
-  /// - Complexity: O(1), no page read.
+  /// - Complexity: O(1), without a page read.
   public func count() throws -> Int {
     try snapshot.requireCurrent()
     return Int(clamping: rowCount)
   }
 
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns false.
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
   ///
   /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value; both are valid
-  /// during the call only.
+  /// only during the call.
   ///
   /// - Parameters:
-  ///   - lower: The first key to pass; `nil` starts at the first key.
-  ///   - upper: The first key after the range; `nil` extends to the end.
-  ///   - reversed: Whether to pass the same range from the last entry to the first.
-  ///   - body: Called with each entry; returns whether to continue.
+  ///   - lower: The first key of the range, or `nil` to start at the first key of the keyspace.
+  ///   - upper: The first key after the range, or `nil` to continue to the end of the keyspace.
+  ///   - reversed: Whether to iterate from the last entry of the range to the first.
+  ///   - body: A closure that is called with each entry, and returns whether to continue.
   /// - Complexity: Each page of the range is read once.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
@@ -40,15 +40,15 @@ public struct KeyspaceReader: @unchecked Sendable {
     try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: false, body)
   }
 
-  /// Returns a cursor over this keyspace, before the first entry.
+  /// Returns a cursor over this keyspace, positioned before the first entry.
   public func cursor() -> Cursor { Cursor(reads, owner: .snapshot(snapshot)) }
 }
 
 extension Snapshot {
-  /// Returns the keyspace with this name, or `nil` if this generation has none.
+  /// Returns the keyspace with this name, or `nil` if it does not exist in this generation.
   ///
   /// - Throws: `corrupt` or `io` if the catalog cannot be read.
-  /// - Complexity: One page read for each level of the catalog, commonly one.
+  /// - Complexity: One page read for each level of the catalog, which commonly has one.
   public func keyspace(_ name: String) throws -> KeyspaceReader? {
     guard let row = try Catalog.row(name, in: state.view) else { return nil }
     return KeyspaceReader(snapshot: self, row: row)

@@ -1,8 +1,8 @@
 extension KeyspaceReads {
-  /// Returns an estimate of the number of the `count` entries in a range of keys.
+  /// Returns an estimate of how many of the `count` entries of the keyspace are in a range of keys.
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Keys are never empty, so this one sorts before all of them.
+    // Keys are never empty, so this empty key sorts before all of them.
     let first = try position(of: lower ?? Key())
     guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
     return first.distance(to: try position(of: upper), of: count)
@@ -16,17 +16,17 @@ extension KeyspaceReads {
 }
 
 extension KeyspaceReader {
-  /// Returns an estimate of the number of entries in a range of keys, to choose between ways of
-  /// reading them.
+  /// Returns an estimate of the number of entries in a range of keys, for choosing between ways to
+  /// read them.
   ///
-  /// Within one leaf the count is exact. Over several leaves the error depends on how evenly the
-  /// nodes are filled: mostly it is less than a third.
+  /// The count is exact if the range is within one leaf. Otherwise, the error depends on how evenly
+  /// the nodes are filled; it is usually less than a third.
   ///
   /// - Parameters:
-  ///   - lower: The first key of the range; `nil` starts at the first key.
-  ///   - upper: The first key after it; `nil` extends to the end.
-  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
-  ///   a key over its limit.
+  ///   - lower: The first key of the range, or `nil` to start at the first key of the keyspace.
+  ///   - upper: The first key after the range, or `nil` to extend to the end of the keyspace.
+  /// - Throws: `corrupt` or `io` if a page on the path to a bound is corrupt or cannot be read;
+  ///   `tooLarge` if a key exceeds its limit.
   /// - Complexity: Two page reads for each level of the tree.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
     try reads.estimatedCount(from: lower, upTo: upper, of: try count())

@@ -3,7 +3,7 @@ extension KeyspaceReads {
   ///
   /// - Parameters:
   ///   - byteCount: The maximum length of a key with its padding.
-  ///   - encode: Writes a key to memory of that length.
+  ///   - encode: A function that writes a key to memory of that length.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
@@ -24,8 +24,9 @@ extension KeyspaceReads {
         try pass(batch.found(passed), first + passed, body)
         passed += 1
       }
-      // A change by the transaction moves the values found, so the rest must be looked up again.
-      // After a change, therefore, few keys are looked up ahead, until there are no more changes.
+      // A change by the transaction can move values that were already found, so the remaining keys
+      // must be looked up again. After a change, keys are therefore looked up in small batches,
+      // which grow again when no more changes happen.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

@@ -1,16 +1,17 @@
-/// A value found and pinned for the length of one call: its bytes, and the memory to release.
+/// A value that was found and pinned for one call: its bytes, and the memory to release.
 ///
-/// Trivial, so that a point read retains nothing. Public only for the inlined read calls.
+/// The type is trivial, so that a point read retains nothing. It is public only for the inlined
+/// read calls.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release; `nil` if the value is in a mapping.
+  /// The page to release, or `nil` if the value is in a mapping.
   let reference: PageReference?
-  /// The copy of a value that spans pages.
+  /// The copy of the value, if it spans pages.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
-  /// Passes the bytes to `body`, and releases them.
+  /// Passes the bytes to `body`, then releases them.
   @inlinable
   func use<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
     defer { release() }
@@ -24,7 +25,7 @@ struct LocatedValue {
   }
 }
 
-/// The read operations that snapshots and transactions share, on one tree as of one view.
+/// The read operations on one tree in one view, which snapshots and transactions share.
 @usableFromInline
 package struct KeyspaceReads {
   let view: PageView
@@ -35,7 +36,9 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key; the caller releases it.
+  /// Finds the value of an encoded key.
+  ///
+  /// The caller must release the value.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
     guard let found = try find(key) else { return nil }
@@ -50,8 +53,9 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the value that a leaf refers to: without a copy if it has one page, otherwise copied
-  /// into one buffer.
+  /// Returns the value that a leaf refers to.
+  ///
+  /// A value in one page is not copied; a larger one is copied into one buffer.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -69,13 +73,13 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes, and the limit for copies is "
-          + "\(Limits.maxCopiedValueByteCount). Read it by range.")
+        "The value has \(reference.length) bytes; the limit for copying a value is "
+          + "\(Limits.maxCopiedValueByteCount). Read it in chunks or by range.")
     }
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
 
-  /// Returns the value that a leaf refers to, copied into one array.
+  /// Returns a copy of the value that a leaf refers to, as one array.
   func copiedValue(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
     defer { block.keep() }
@@ -99,10 +103,13 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with a value, in chunks as they are in pages; false without the key.
+  /// Calls `body` with the chunks of a value, which are parts of pages.
   ///
-  /// The hash of a complete value is checked after the last chunk, that of a `range` is not. An
-  /// error of `body` is passed as a failure, so that the path to it keeps typed errors.
+  /// Returns `false` if the key does not exist.
+  ///
+  /// The hash of a complete value is checked after the last chunk; the hash is not checked for a
+  /// `range`. An error that `body` throws is returned as a failure, so that this function can throw
+  /// typed errors.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -113,7 +120,7 @@ package struct KeyspaceReads {
     func pass(_ chunk: Bytes) throws(StorageError) {
       do { try body(chunk.buffer.bytes) } catch {
         failure = error
-        throw StorageError(.invalidArgument, "The reader stopped.")
+        throw StorageError(.invalidArgument, "The closure that reads the value threw an error.")
       }
     }
     do throws(StorageError) {
@@ -141,11 +148,11 @@ package struct KeyspaceReads {
   private static func check(_ range: Range<Int>, _ count: Int) throws(StorageError) {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw StorageError(
-        .invalidArgument, "The range \(range) is not within the value's \(count) bytes.")
+        .invalidArgument, "The range \(range) exceeds the value, which has \(count) bytes.")
     }
   }
 
-  /// Calls `body` for the entries of a range of keys, in order, until it returns false.
+  /// Calls `body` for the entries in a range of keys, in order, until it returns `false`.
   func forEach(
     from lower: Key?, upTo upper: Key?, reversed: Bool, savesKey: Bool,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -173,7 +180,8 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries before `end` from the cursor's to the end of its leaf.
+  /// Calls `body` with the entries from the cursor's position to the end of its leaf, but not
+  /// beyond `end`.
   ///
   /// - Returns: Whether to continue with the next leaf.
   @inline(__always)
@@ -202,7 +210,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the current entry of the cursor, and returns its result.
+  /// Calls `body` with the current entry of the cursor, and returns the result of `body`.
   @inline(__always)
   private func pass(
     _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

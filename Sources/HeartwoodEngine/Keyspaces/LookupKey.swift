@@ -1,21 +1,21 @@
-/// A key for a lookup in a keyspace: a value of one component such as an integer, a string or a
-/// byte array, the bytes of a span, or several components in a ``Key``.
+/// A key for a lookup in a keyspace.
 ///
-/// A custom ``KeyConvertible`` type conforms as well. It is encoded on the heap; the types above
-/// are encoded on the stack.
+/// It can be a value of one component, such as an integer, a string or a byte array; the bytes of a
+/// span; or a ``Key`` of several components. These types are encoded on the stack. Custom
+/// ``KeyConvertible`` types conform as well, and are encoded on the heap.
 public protocol LookupKey: ~Escapable {
-  /// Calls `body` once with the encoded key, which is valid during the call only.
+  /// Calls `body` once with the encoded key, which is valid only during the call.
   ///
-  /// - Throws: `tooLarge` for a key over the limit; any error of `body`.
+  /// - Throws: `tooLarge` if the key exceeds the limit; any error that `body` throws.
   func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError)
 }
 
-/// A key that the engine has encoded in memory, for one call.
+/// A key that the engine has encoded in memory for one call.
 ///
-/// Only the engine can create one, and callers cannot store it: eight zero bytes follow the key,
-/// which a search relies on, and the memory is reused after the call.
+/// Only the engine can create an encoded key, and callers cannot store it: the search relies on
+/// eight zero bytes after the key, and the memory is reused after the call.
 public struct EncodedKey: ~Copyable {
   let bytes: Bytes
 
@@ -23,7 +23,7 @@ public struct EncodedKey: ~Copyable {
 }
 
 extension LookupKey where Self: ~Escapable {
-  /// Returns the result of `body` for the encoded key.
+  /// Calls `body` with the encoded key, and returns its result.
   @inlinable
   func encoded<R>(
     _ body: (borrowing EncodedKey) throws(StorageError) -> R
@@ -35,14 +35,15 @@ extension LookupKey where Self: ~Escapable {
   }
 }
 
-/// The error of a custom key that does not call the function it is passed.
+/// Returns the error for a custom key that does not call the function passed to it.
 @usableFromInline
 func missingEncoding() -> StorageError {
   StorageError(
-    .invalidArgument, "A key was not encoded. Its `withEncodedKey` must call `body` once.")
+    .invalidArgument,
+    "A custom key was not encoded. Its method `withEncodedKey` must call `body` once.")
 }
 
-/// Returns the result of `body` for a key in memory, followed by eight zero bytes.
+/// Calls `body` with a key in memory that is followed by eight zero bytes, and returns its result.
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)
@@ -101,7 +102,7 @@ extension [UInt8]: LookupKey {
   }
 }
 
-// The compiler requires inherited conditional conformances to be stated.
+// The compiler requires an explicit declaration of inherited conditional conformances.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

@@ -1,11 +1,11 @@
-/// The entries in which two states of one store differ.
+/// The entries that differ between two states of one store.
 ///
-/// An entry that differs is in a leaf that was written or freed between the two, so unchanged
-/// leaves are never read: the old and the new entries of the other leaves are merged by key.
-/// Keyspaces are identified by name, because one that was removed and created again has another
-/// tree.
+/// Every entry that differs is in a leaf that was written or freed between the two states, so
+/// unchanged leaves are never read. The old and the new entries of the other leaves are merged by
+/// key. Keyspaces are identified by name, because a keyspace that was removed and created again has
+/// another tree.
 ///
-/// - Important: both states must outlive it.
+/// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
   private let source: Side
   private let target: Side
@@ -31,12 +31,14 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ; either state may be the newer one.
+  /// Finds and sorts the leaves that differ.
   ///
-  /// - Parameter isWanted: Returns whether to compare a keyspace, by its name.
+  /// Either state may be the newer one.
+  ///
+  /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: Each page that was written or freed between the two is read once in each state,
-  ///   and both catalogs are.
+  /// - Complexity: Reads, in each state, the catalog and each page that was written or freed
+  ///   between the two states, once.
   package init(
     from source: GenerationState, to target: GenerationState,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true }
@@ -52,11 +54,12 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Calls `body` for every entry that differs, by keyspace and key.
+  /// Calls `body` for every entry that differs, ordered by keyspace and key.
   ///
-  /// - Throws: Any error of `body`; `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: The leaves that differ are read once more, and the pages of large values that
-  ///   were rewritten with the same length and hash.
+  /// - Throws: Any error that `body` throws; `corrupt` or `io` if a page is corrupt or cannot be
+  ///   read.
+  /// - Complexity: Reads the leaves that differ once more, and the pages of large values that were
+  ///   rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {
@@ -71,10 +74,9 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first in a catalog.
+  /// Returns the name that sorts first in the catalog.
   ///
-  /// This is not the order of strings, which treats different spellings of the same letters as
-  /// equal.
+  /// The order of strings is different: it treats different spellings of the same letters as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left
@@ -112,7 +114,8 @@ package struct SnapshotDifference {
   /// Returns whether the current entries of two scanners have the same value.
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // A reference names its transaction: equal references lead to the same bytes.
+    // A reference contains the transaction that wrote the value, so equal references lead to the
+    // same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }
     let oldReference = try OverflowReference(old.value, in: source.view)

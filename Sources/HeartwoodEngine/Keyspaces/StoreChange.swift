@@ -1,12 +1,12 @@
-/// One key whose entry differs between two generations of a store.
+/// A difference between two generations of a store: one key whose entry differs.
 public struct StoreChange: Hashable, Sendable {
   /// The kind of change from the first generation to the second.
   public enum Kind: Hashable, Sendable {
-    /// Only the second generation has the key.
+    /// The key exists only in the second generation.
     case inserted
-    /// Both have the key, with different values.
+    /// The key exists in both generations, with different values.
     case updated
-    /// Only the first generation has the key.
+    /// The key exists only in the first generation.
     case deleted
   }
 

@@ -1,7 +1,8 @@
-/// The pages of a transaction, and whether its closure still runs.
+/// The pages of a transaction, and whether its closure is still running.
 ///
-/// Everything that reads from a transaction holds its scope: the pages live as long as something
-/// may refer to them, and use after the closure is detected. For one thread at a time.
+/// Everything that reads from a transaction holds its scope. The pages therefore live as long as
+/// anything may refer to them, and use after the closure is detected. Only one thread at a time may
+/// use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true
@@ -13,6 +14,8 @@ package final class TransactionScope {
     precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
   }
 
-  /// Ends the period in which the transaction may be used.
+  /// Marks the end of the transaction's closure.
+  ///
+  /// Further use of the transaction traps.
   package func end() { isOpen = false }
 }

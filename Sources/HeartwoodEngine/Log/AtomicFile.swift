@@ -1,4 +1,6 @@
-/// The first fields of every file that is replaced atomically; a hash follows its rows.
+/// The first fields of every file that is replaced atomically.
+///
+/// A hash follows the rows of the file.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -11,15 +13,17 @@ package enum AtomicFileLayout {
 }
 
 /// A small file of a store that is replaced atomically: a reader finds either the old or the new
-/// one.
+/// contents.
 package struct AtomicFile: Sendable {
   package let name: String
   package let magic: UInt64
   private let advice: String
 
+  /// Creates the description of a file.
+  ///
   /// - Parameters:
   ///   - magic: The first eight bytes, as a little-endian number.
-  ///   - advice: A sentence that tells the user how to deal with a corrupt one.
+  ///   - advice: A sentence that tells the user what to do if the file is corrupt.
   package init(_ name: String, magic: UInt64, advice: String) {
     self.name = name
     self.magic = magic
@@ -30,14 +34,16 @@ package struct AtomicFile: Sendable {
     .corrupt(message + " " + advice, file: name)
   }
 
-  /// Reads and decodes the file; `nil` if there is none.
+  /// Reads and decodes the file.
   ///
-  /// It allocates memory only for a length that matches the first fields, and not for a file that
-  /// consists mostly of holes, because no store writes one.
+  /// Returns `nil` if the file does not exist.
+  ///
+  /// Memory is allocated only for a length that matches the first fields. A file that consists
+  /// mostly of holes is rejected, because no store writes such a file.
   ///
   /// - Parameters:
-  ///   - fieldByteCount: Bytes of the fields in front of the rows.
-  ///   - lengths: Returns the lengths that such fields allow.
+  ///   - fieldByteCount: The length in bytes of the fields before the rows.
+  ///   - lengths: A function that returns the file lengths that these fields allow.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -48,7 +54,7 @@ package struct AtomicFile: Sendable {
     let block = ByteBlock(count: Int(count))
     defer { block.keep() }
     guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
-      throw damaged("The file became shorter while it was read.")
+      throw damaged("The file became shorter while it was being read.")
     }
     return try decode(block.bytes.bytes, log.identity)
   }
@@ -62,11 +68,12 @@ package struct AtomicFile: Sendable {
     let bytes = fields.bytes.bytes
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
-    else { throw damaged("The file has a wrong signature or is too short.") }
-    // The fields of another version are unknown; the hash is checked all the same.
+    else { throw damaged("The file has the wrong signature or is too short.") }
+    // The fields of other versions are unknown, so only the length is limited. The hash is checked
+    // later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
-      throw damaged("The counts of the file do not match its length.")
+      throw damaged("The counts in the file do not match its length.")
     }
     guard count > Self.plainByteCount else { return }
     guard try file.allocatedByteCount() >= count / Self.compression else {
@@ -76,10 +83,10 @@ package struct AtomicFile: Sendable {
 
   /// Files up to this length are read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The largest factor by which a compressing file system shrinks the rows.
+  /// The largest factor by which a file system with compression may shrink the rows.
   private static let compression: UInt64 = 64
 
-  /// Stamps the bytes around the rows: the first fields, and the hash in the last eight bytes.
+  /// Writes the bytes around the rows: the first fields, and the hash in the last eight bytes.
   package func stamp(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {
     typealias Layout = AtomicFileLayout
     target.store64(magic, Layout.magic.offset)
@@ -93,9 +100,9 @@ package struct AtomicFile: Sendable {
 
   /// Checks the bytes around the rows, and returns the number of rows.
   ///
-  /// - Parameter least: Bytes of the fields in front of the rows.
-  /// - Throws: `corrupt` if the bytes are not as written; `incompatibleFormat` if a newer program
-  ///   wrote them.
+  /// - Parameter least: The length in bytes of the fields before the rows.
+  /// - Throws: `corrupt` if the bytes are not the ones that were written; `incompatibleFormat` if a
+  ///   newer program wrote them.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {
@@ -117,10 +124,13 @@ package struct AtomicFile: Sendable {
     return Int(bytes.load32(Layout.rowCount.offset))
   }
 
-  /// Replaces the file with these bytes; durable on return.
+  /// Replaces the file with these bytes.
   ///
-  /// - Throws: `diskFull`, and then the old file remains valid; `io`, and then either may be.
-  /// - Complexity: One write, one sync, one sync of the directory.
+  /// The replacement is durable on return.
+  ///
+  /// - Throws: `diskFull`, after which the old file remains valid; `io`, after which either file
+  ///   may be valid.
+  /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name
     let file = try log.fileSystem.create(path + ".new")

@@ -1,4 +1,4 @@
-/// The bytes of a group header: the frame in front of a group of page images.
+/// The layout of a group header, the frame before a group of page images.
 ///
 ///     0      8       16     20     24     28       32       40            48        56
 ///     ┌──────┬───────┬──────┬──────┬──────┬────────┬────────┬─────────────┬─────────┬──────┐
@@ -9,10 +9,10 @@
 ///     │ durableUpTo │pageCount │imageCount│voidCount│reserved │ time │ hashes, voids, pages │
 ///     └─────────────┴──────────┴──────────┴─────────┴─────────┴──────┴──────────────────────┘
 ///
-/// After the fixed fields: one 8-byte hash for each image, then 16 bytes (first frame, last frame)
-/// for each void range, then one 4-byte page number for each image. The hash, seeded with the
-/// store's identity, covers bytes 8 up to `bytes`. It is also the group's digest; because it covers
-/// `previous`, it depends on every earlier group.
+/// The fixed fields are followed by one 8-byte hash for each image, 16 bytes (first frame, last
+/// frame) for each void range, and one 4-byte page number for each image. The hash, seeded with the
+/// store's identity, covers the bytes from 8 up to `bytes`. It is also the digest of the group.
+/// Because it covers `previous`, it depends on every earlier group.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)
@@ -37,19 +37,23 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag of a transaction's last group: all groups with its transaction number are committed.
+  /// The flag of a transaction's last group.
+  ///
+  /// It commits all groups that have the same transaction number.
   package static let commitMark: UInt32 = 1
 
-  /// Returns the number of images that fit one header without void ranges.
+  /// Returns the maximum number of images in a header without void ranges.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Returns the number of void ranges that fit one header besides the entries of its images.
+  /// Returns the maximum number of void ranges in a header with `imageCount` images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }
 }
 
-/// A range of frames that a rolled-back savepoint left in a transaction; not part of it.
+/// A range of frames that a transaction wrote after a savepoint and then rolled back.
+///
+/// They are not part of the transaction.
 package struct VoidRange: Hashable, Sendable {
   package let first: FrameNumber
   package let last: FrameNumber
@@ -61,7 +65,7 @@ package struct VoidRange: Hashable, Sendable {
 
   /// Returns the same frames in as few ranges as possible, in order.
   ///
-  /// Adjacent ranges are merged; the header and footer slots between two segments do not separate
+  /// Adjacent ranges are merged. The header and footer slots between two segments do not separate
   /// ranges.
   package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
     var result: [VoidRange] = []
@@ -97,12 +101,12 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// `nil` in every group except a transaction's last.
+  /// The fields of the commit mark, or `nil` if this is not the last group of a transaction.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]
 
-  /// Writes the header into a zeroed frame and returns its digest.
+  /// Writes the header into a zeroed frame, and returns the digest of the header.
   package func encode(to target: MutableBytes, seed: UInt64) -> UInt64 {
     typealias Layout = GroupLayout
     let end = Layout.entries + images.count * 12 + voids.count * 16
@@ -139,7 +143,9 @@ package struct GroupHeader: Hashable, Sendable {
     return digest
   }
 
-  /// Decodes the header and its digest; `nil` if the bytes do not verify as the header at `frame`.
+  /// Decodes the header and its digest.
+  ///
+  /// Returns `nil` if the bytes are not an intact header of `frame`.
   package static func decode(
     _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
   ) -> (header: GroupHeader, digest: UInt64)? {

@@ -1,4 +1,4 @@
-/// The bytes of a row of the file `holders`.
+/// The layout of a row in the file `holders`.
 package enum HolderLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -11,20 +11,24 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// Half a sector: concurrent writes of two rows cannot tear each other.
+  /// The length of a row: half a sector, so that concurrent writes of two rows cannot tear each
+  /// other.
   package static let rowByteCount = 256
-  /// "HEARTHLD".
+  /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548
 }
 
 /// The identity of a process that has the store open, for display to users.
 package struct HolderRow: Hashable, Sendable {
   package let process: Int32
-  /// The time the process opened the store, in milliseconds since 1970.
+  /// The time at which the process opened the store, in milliseconds since 1970.
   package let opened: UInt64
   package let name: String
 
-  /// - Parameter name: Truncated after the last character that fits the row.
+  /// Creates a row.
+  ///
+  /// - Parameter name: The name of the process, which is truncated after the last character that
+  ///   fits in the row.
   package init(process: Int32, opened: UInt64, name: String) {
     self.process = process
     self.opened = opened
@@ -36,7 +40,7 @@ package struct HolderRow: Hashable, Sendable {
     self.name = String(fitting)
   }
 
-  /// Returns the bytes of the row, for the store with this seed.
+  /// Returns the bytes of the row for the store with this seed.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)
@@ -53,9 +57,11 @@ package struct HolderRow: Hashable, Sendable {
     return block
   }
 
-  /// Decodes a row; `nil` if the bytes are not a complete row of this store.
+  /// Decodes a row.
   ///
-  /// Characters of the name that could disturb a terminal are replaced.
+  /// Returns `nil` if the bytes are not a complete row of this store.
+  ///
+  /// Characters in the name that could disturb a terminal are replaced.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {
     typealias Layout = HolderLayout
     guard bytes.count == Layout.rowByteCount,

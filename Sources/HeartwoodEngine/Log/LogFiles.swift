@@ -1,6 +1,6 @@
-/// The segments of one store's log, as files in its directory.
+/// The log segments of one store, as files in its directory.
 ///
-/// Thread-safe: its properties are immutable.
+/// Thread-safe: all properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -10,7 +10,9 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// - Parameter pool: The open descriptors; new ones by default.
+  /// Creates the access to the log files of a store.
+  ///
+  /// - Parameter pool: The pool of open descriptors, or `nil` to create a new pool.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil
@@ -24,7 +26,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns the same files, to be mapped or not.
+  /// Returns the same files, with mapping enabled or disabled.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -35,7 +37,7 @@ package final class LogFiles: Sendable {
     directory + "/" + geometry.segmentName(segment)
   }
 
-  /// Returns the numbers of the existing segments, ascending.
+  /// Returns the numbers of the existing segments, in ascending order.
   package func existing() throws(StorageError) -> [UInt64] {
     let names = try fileSystem.list(directory) ?? []
     return names.compactMap { geometry.segment(named: $0) }.sorted()
@@ -43,14 +45,14 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments from `first` on, in order.
   ///
-  /// It skips segments that a checkpoint deletes meanwhile, and empty ones: their writer aborted,
-  /// for lack of space or before it wrote anything.
+  /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
+  /// too: their writer aborted, for lack of space or before it wrote anything.
   ///
   /// - Parameters:
-  ///   - last: The last segment of interest.
-  ///   - known: Segments that are open already.
-  ///   - isMapped: Whether to map them. Only for segments of full length: touching a mapping past
-  ///     the end of its file is fatal.
+  ///   - last: The last segment to open.
+  ///   - known: Segments that are already open.
+  ///   - isMapped: Whether to map the segments. They must then have their full length, because
+  ///     accessing a mapping past the end of its file ends the process.
   package func openAll(
     from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
     isMapped: Bool
@@ -59,7 +61,8 @@ package final class LogFiles: Sendable {
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "The number of this log segment is too far from those that belong to the store.",
+          "The number of this log segment is far beyond those of the store's other segments. "
+            + "Check whether the file belongs to the store.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }
@@ -75,15 +78,16 @@ package final class LogFiles: Sendable {
     return SegmentTable(segments)
   }
 
-  /// Prepares to read the log in these segments after a commit.
+  /// Returns a scanner that reads the log in these segments after a commit.
   package func scanner(
     of table: SegmentTable, from point: CommitPoint
   ) throws(StorageError) -> LogScanner {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens a segment that is ready for frames, regardless of the process that created it; `nil` if
-  /// it is missing, was emptied, or belongs to another lineage.
+  /// Opens a segment that is ready for frames, whichever process created it.
+  ///
+  /// Returns `nil` if the segment does not exist, was emptied, or belongs to another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -120,7 +124,9 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Restores the full length of segments that a crash left shorter; the extension reads as zeros.
+  /// Restores the full length of segments that a crash left shorter.
+  ///
+  /// The new bytes read as zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
     for segment in table.segments
     where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
@@ -128,18 +134,20 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Creates the file of a segment, at full length, with its header.
+  /// Creates the file of a segment with its full length and its header.
   ///
-  /// It overwrites the contents an earlier attempt left there: the process that made it died before
-  /// the name was durable, so no frame in it was ever acknowledged. The name is not durable yet on
-  /// return. A segment created ahead is filled with zeros, so that a later commit changes no
-  /// metadata; one that is about to be filled is not.
+  /// This overwrites the contents that an earlier attempt may have left: the process that wrote
+  /// them ended before the name of the file was durable, so no frame in it was ever acknowledged.
+  /// The name is not yet durable on return. A segment that is created ahead is filled with zeros,
+  /// so that a later commit changes no metadata. A segment that is needed immediately is not
+  /// filled.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
       throw StorageError(
-        .io, "The log segment disappeared while it was created.", file: path(number))
+        .io, "The log segment disappeared while it was being created. Try again.",
+        file: path(number))
     }
     let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
     let chunk = ByteBlock(count: chunkByteCount)
@@ -163,7 +171,9 @@ package final class LogFiles: Sendable {
       firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
   }
 
-  /// Reads the header of a segment; `nil` if it is not intact.
+  /// Reads the header of a segment.
+  ///
+  /// Returns `nil` if the header is not intact.
   package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
     try header { target throws(StorageError) in try segment.file.read(into: target, at: 0) }
   }
@@ -177,10 +187,10 @@ package final class LogFiles: Sendable {
     return SegmentHeader.decode(block.bytes.bytes)
   }
 
-  /// Truncates the segments from `first` on to zero bytes, and leaves their names.
+  /// Truncates the segments from `first` on to zero bytes, but keeps their names.
   ///
-  /// - Parameter known: Some of the segments. The newest go first: their descriptors are open, and
-  ///   closing these frees descriptors for the others.
+  /// - Parameter known: Some of the segments. They are truncated first, because their descriptors
+  ///   are open. Closing these frees descriptors for the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

@@ -1,34 +1,37 @@
-/// Reads the log commit by commit, and stops at the first incomplete one.
+/// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// A commit is accepted by its headers: each verifies by itself, is at the frame it names,
-/// continues the chain of digests, and belongs to one transaction whose last group carries the
-/// commit mark. ``verifyImages(of:)`` verifies page images. Recovery calls it for commits above the
-/// durable watermark only: those below were synced, and corruption there surfaces when they are
+/// A commit is accepted by its headers: each verifies by itself, is at the frame that it names,
+/// continues the chain of digests, and belongs to one transaction whose last group has the commit
+/// mark. ``verifyImages(of:)`` verifies page images. Recovery calls it only for commits above the
+/// durable watermark: earlier commits were synced, and corruption in them is detected when they are
 /// read.
 ///
-/// If a segment has a footer, ``step(upTo:)`` takes all its commits in one step. It does so only in
-/// segments that the walk entered from an earlier one, so that it knows how many of the footer's
-/// commits it has seen already.
+/// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
+/// step. It does so only in segments that the scanner entered from an earlier segment, so that it
+/// knows how many of the footer's commits it has already read.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
-  /// The last accepted commit; the search for the next one starts after it.
+  /// The last accepted commit.
+  ///
+  /// The search for the next commit starts after it.
   package private(set) var point: CommitPoint
-  /// The start of the walk.
+  /// The commit after which the scanner started.
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// Segments whose first frame is the first header of a transaction, by the digest it continues.
+  /// The first frames of segments that start with the first header of a transaction, by the digest
+  /// that the header continues.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was read: each is read once.
+  /// The last segment whose footer was read, so that each footer is read once.
   private var triedSegment: UInt64?
-  /// The number of commits seen that end in the segment of `point`.
+  /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
 
   /// Prepares to read the log after `point`.
   ///
-  /// - Complexity: One page read for each segment that begins after `point`.
+  /// - Complexity: One page read for each segment that starts after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -41,7 +44,7 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // A lineage starts after the commit it continues.
+      // A lineage starts after the commit that it continues.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
@@ -51,10 +54,14 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or all commits that a footer summarises; `nil` at the end of the log.
+  /// Returns the next commit, or all commits that a footer summarises.
   ///
-  /// - Parameter limit: Footers of later commits are ignored; `nil` ignores all footers.
-  /// - Throws: `corrupt` if a commit counts pages that it has not created.
+  /// Returns `nil` at the end of the log.
+  ///
+  /// - Parameter limit: Footers of later commits are ignored. If it is `nil`, all footers are
+  ///   ignored.
+  /// - Throws: `corrupt` if the page count of a commit includes pages that the commit has not
+  ///   created.
   /// - Complexity: One page read for each group of a commit, or the read of one footer.
   package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
     if let commit = try jump() { return try accept(commit) }
@@ -63,8 +70,9 @@ package struct LogScanner {
     return try accept(commit)
   }
 
-  /// Returns the next commit, read from its headers even if there is a footer; `nil` at the end of
-  /// the log.
+  /// Returns the next commit, or `nil` at the end of the log.
+  ///
+  /// Reads the headers of the commit even if there is a footer.
   package mutating func next() throws(StorageError) -> LogStep? { try step(upTo: nil) }
 
   private mutating func accept(_ step: LogStep) throws(StorageError) -> LogStep {
@@ -74,7 +82,8 @@ package struct LogScanner {
     return step
   }
 
-  /// A page count rises only together with images of the bitmaps that cover the new pages.
+  /// Checks that a commit that increases the page count has images of the bitmaps that cover the
+  /// new pages.
   ///
   /// Any other commit would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
@@ -84,22 +93,23 @@ package struct LogScanner {
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
-        "The commit that ends at frame \(end.frame) counts \(end.pageCount) pages, but did not "
-          + "create them. Restore a backup.",
+        "The commit that ends at frame \(end.frame) has a page count of \(end.pageCount), but did "
+          + "not create these pages. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }
 
-  /// Returns the number of commits seen that end in this segment.
+  /// Returns the number of commits read so far that end in this segment.
   private func metCount(in segment: UInt64) -> Int {
     geometry.segment(of: point.frame) == segment ? commitCount : 0
   }
 
-  /// Returns the commit that starts a lineage in this or a later segment and continues our digest.
+  /// Returns the commit that starts a new lineage after `point`, in this or a later segment, or
+  /// `nil` if there is none.
   ///
-  /// It takes precedence over frames that continue in place: a recovery that found that position
-  /// incomplete started it. Later durable watermarks cover that position as synced, so its images
-  /// are not verified again, and it would be accepted by its headers alone.
+  /// This commit takes precedence over the frames that directly follow `point`. It was written by a
+  /// recovery that found those frames incomplete. Later durable watermarks include their position,
+  /// so their images are not verified again, and they would be accepted by their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -107,8 +117,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the commits that the footer of the next frame's segment adds to those seen, if it has
-  /// a usable one.
+  /// Returns the commits in the footer of the next frame's segment that have not been read yet, or
+  /// `nil` if the segment has no usable footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
@@ -129,7 +139,7 @@ package struct LogScanner {
       commitCount: footer.commitCount - metCount, isFooter: true)
   }
 
-  /// Returns the footer of a segment, or `nil` if it has no intact one.
+  /// Returns the footer of a segment, or `nil` if the segment has no intact footer.
   package func footer(of number: UInt64) throws(StorageError) -> SegmentFooter? {
     guard let segment = table[number] else { return nil }
     let count = try segment.file.read(into: footerBlock.bytes, at: geometry.footerOffset)
@@ -137,7 +147,7 @@ package struct LogScanner {
       footerBlock.bytes.bytes.slice(0, count), segment: number, geometry: geometry, seed: seed)
   }
 
-  /// Returns whether every image of the commit is the one its header names.
+  /// Returns whether every image of a commit is the one that its header names.
   package func verifyImages(of commit: LogStep) throws(StorageError) -> Bool {
     for image in commit.images {
       guard try read(image.frame),
@@ -150,7 +160,7 @@ package struct LogScanner {
     return true
   }
 
-  /// Returns the header at `frame` if one verifies by itself there.
+  /// Returns the group header at `frame`, or `nil` if the frame contains no intact header.
   package func header(
     at frame: FrameNumber
   ) throws(StorageError) -> (header: GroupHeader, digest: UInt64)? {
@@ -158,14 +168,17 @@ package struct LogScanner {
     return GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
   }
 
-  /// Reads a frame into the block; returns false if the frame is incomplete.
+  /// Reads a frame into the block.
+  ///
+  /// Returns `false` if the frame is incomplete.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {
     guard let segment = table[geometry.segment(of: frame)] else { return false }
     return try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
       == geometry.pageByteCount
   }
 
-  /// Returns the complete transaction that starts at `start` and continues the chain, or `nil`.
+  /// Returns the complete transaction that starts at `start` and continues the chain of digests, or
+  /// `nil` if there is none.
   private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
@@ -182,7 +195,7 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Below the durable watermark no image is read, but its segment must exist.
+        // Images below the durable watermark are not read, but their segments must exist.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -205,7 +218,7 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images in void ranges, in one pass over both, since either may be long.
+  /// Removes the images in void ranges, in one pass over both lists, because either may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

@@ -1,18 +1,20 @@
-/// One step of a walk over the log: a commit, or the rest of the commits that end in a segment,
-/// read from its footer.
+/// One step of reading the log: a commit, or all remaining commits that end in a segment, read from
+/// its footer.
 package struct LogStep {
   /// The last commit of the step.
   package var point: CommitPoint
-  /// A generation known to be durable: the largest watermark in the headers of the commit, or the
-  /// last commit of a footer, since those are written for synced commits only.
+  /// A generation that is known to be durable: the largest watermark in the headers of the commit,
+  /// or the last commit of a footer, because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
-  /// The page images in log order, or by page; if a page occurs twice, the later image counts.
+  /// The page images, in log order or, in a footer, by page.
+  ///
+  /// If a page occurs twice, the later image is the valid one.
   package var images: [Image]
-  /// Set if the commit starts a lineage: the previous lineage and its end.
+  /// The previous lineage and its end, if the commit starts a lineage.
   package var ended: EndedLineage?
-  /// The number of commits up to `point`.
+  /// The number of commits in this step.
   package var commitCount = 1
-  /// Whether a footer was read instead of group headers.
+  /// Whether the step was read from a footer instead of group headers.
   package var isFooter = false
 
   package struct Image {

@@ -1,4 +1,6 @@
-/// The bytes of a row of the file `named`, which the name follows.
+/// The layout of a row in the file `kept`.
+///
+/// The name follows these fields.
 package enum NamedGenerationLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
@@ -9,7 +11,7 @@ package enum NamedGenerationLayout {
   package static let rowName = 32
 }
 
-/// The named generations.
+/// The named generations of a store.
 package struct NamedGenerations: Hashable, Sendable {
   /// A named generation.
   package struct Row: Hashable, Sendable {
@@ -26,14 +28,16 @@ package struct NamedGenerations: Hashable, Sendable {
 
   package var rows: [String: Row] = [:]
 
-  /// Its magic is "HEARTKPT".
+  /// The file, whose magic is "HEARTKPT".
   package static let file = AtomicFile(
     "kept", magic: 0x5450_4B54_5241_4548,
     advice: "Restore a backup, or remove the file, which releases all named generations.")
 
   package init() {}
 
-  /// Reads the file; the result is empty if there is none.
+  /// Reads the file.
+  ///
+  /// The result is empty if the file does not exist.
   package static func read(_ log: LogFiles) throws(StorageError) -> NamedGenerations {
     func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       let rowCount = UInt64(fields.load32(AtomicFileLayout.rowCount.offset))
@@ -47,7 +51,7 @@ package struct NamedGenerations: Hashable, Sendable {
       log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? NamedGenerations()
   }
 
-  /// The bytes of the file.
+  /// Returns the bytes of the file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = NamedGenerationLayout
     let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -77,8 +81,8 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes are not as written: if a named generation were missing from
-  ///   the list, a maintenance run would reclaim it.
+  /// - Throws: `corrupt` if the bytes are not the ones that were written. A row cannot be skipped,
+  ///   because a maintenance run would then reclaim its generation.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

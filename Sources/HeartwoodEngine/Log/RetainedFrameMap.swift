@@ -1,5 +1,7 @@
-/// The bytes of the file `map` after the fields common to all atomically replaced files: its own
-/// fields, then retained generations, ended lineages, and retained frames.
+/// The layout of the file `map` after the fields that all atomically replaced files share.
+///
+/// The file's own fields come first, then the retained generations, ended lineages and retained
+/// frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -26,13 +28,13 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// The remainder of the log between the page file's state and some commit: the frames that can
-/// still be read, and the generations at which they can be read.
+/// The part of the log between the page file's state and some commit that can still be read: the
+/// remaining frames, and the generations in which they can be read.
 ///
-/// It replaces the group headers up to its newest retained generation. Every other frame up to
-/// there may have been reclaimed.
+/// The map replaces the group headers up to its newest retained generation. All other frames up to
+/// that generation may have been reclaimed.
 package struct RetainedFrameMap: Hashable, Sendable {
-  /// A frame that holds the version of its page at one of the retained generations.
+  /// A frame that contains the version of its page in one of the retained generations.
   package struct RetainedFrame: Hashable, Sendable {
     package let frame: FrameNumber
     package let page: PageNumber
@@ -45,22 +47,28 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// The unique number of this map.
   package var serial: UInt64
-  /// The page file's state when the map was made: frames up to it are not listed.
+  /// The last frame of the page file's state when the map was made.
+  ///
+  /// Frames up to it are not listed.
   package var start: FrameNumber
-  /// The retained generations, whose pages are all available, ascending; never empty.
+  /// The retained generations, in ascending order and never empty.
+  ///
+  /// All their pages are available.
   package var retainedGenerations: [CommitPoint]
-  /// The lineages that ended up to the newest retained generation.
+  /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
-  /// Ascending by frame.
+  /// The retained frames, in ascending order.
   package var retainedFrames: [RetainedFrame]
   /// The last commit that the map covers.
   package let end: CommitPoint
 
-  /// Its magic is "HEARTMAP".
+  /// The file, whose magic is "HEARTMAP".
   package static let file = AtomicFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
-  /// - Precondition: There is a retained generation.
+  /// Creates a map.
+  ///
+  /// - Precondition: There is at least one retained generation.
   package init(
     serial: UInt64, start: FrameNumber, retainedGenerations: [CommitPoint],
     lineages: [EndedLineage],
@@ -75,7 +83,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     end = retainedGenerations[retainedGenerations.count - 1]
   }
 
-  /// The bytes of the file.
+  /// Returns the bytes of the file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = MapLayout
     let lineages = lineages.suffix(Limits.maxLineageCount)
@@ -112,7 +120,9 @@ package struct RetainedFrameMap: Hashable, Sendable {
     return block
   }
 
-  /// Reads the map; `nil` if there is none.
+  /// Reads the map.
+  ///
+  /// Returns `nil` if the file does not exist.
   package static func read(_ log: LogFiles) throws(StorageError) -> RetainedFrameMap? {
     func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
@@ -130,8 +140,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes are not as written: without the map it is unknown which
-  ///   frames may be missing.
+  /// - Throws: `corrupt` if the bytes are not the ones that were written. Without the map, it is
+  ///   unknown which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {
@@ -144,7 +154,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     let retainedFrameStart = lineageStart + lineageCount * Layout.lineageByteCount
     guard retainedGenerationCount > 0, lineageCount <= Limits.maxLineageCount,
       end == retainedFrameStart + retainedFrameCount * Layout.retainedFrameByteCount
-    else { throw file.damaged("The counts of the map do not match its length.") }
+    else { throw file.damaged("The counts in the map do not match its length.") }
     let map = RetainedFrameMap(
       serial: bytes.load64(Layout.serial.offset), start: bytes.load64(Layout.start.offset),
       retainedGenerations: (0..<retainedGenerationCount).map {

@@ -1,8 +1,9 @@
-/// One file of the log, mapped when the store reads in place.
+/// One file of the log, which is mapped if the store reads in place.
 ///
-/// It lives as long as a reader may use it. It need not have a descriptor: a mapping outlives its
-/// descriptor, and keeps the disk space of a deleted segment allocated until the last snapshot that
-/// holds it is gone. Thread-safe: only the verified bits change.
+/// A segment lives as long as a reader may use it. It does not need a descriptor, because its
+/// mapping outlives the descriptor. The mapping also keeps the disk space of a deleted segment
+/// allocated until the last snapshot that holds it is released. Thread-safe: only the verified bits
+/// change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -18,7 +19,7 @@ package final class Segment: Sendable {
     bits = VerifiedBits(pageCount: geometry.framesPerSegment)
   }
 
-  /// Returns whether the slot starts like a group header.
+  /// Returns whether a slot has the magic number of a group header.
   package func mayHoldHeader(_ slot: Int, _ geometry: Geometry) throws(StorageError) -> Bool {
     let offset = geometry.pageByteCount * slot + GroupLayout.magic.offset
     if let mapping {
@@ -30,21 +31,24 @@ package final class Segment: Sendable {
     return count == 4 && block.bytes.bytes.load32(0) == GroupLayout.magicNumber
   }
 
-  /// The bytes and bits of a mapped segment.
+  /// The bytes and the verified bits of the segment, or `nil` if it is not mapped.
   var region: PageRegion? {
     mapping.map { PageRegion(pages: UnsafeRawPointer($0.bytes.base), verified: bits.words) }
   }
 }
 
-/// The segments that states of one period can refer to, in order.
+/// The log segments to which one or more states can refer, in order.
 ///
-/// There may be gaps: of names created together, a power cut may keep the later one and lose the
-/// earlier; neither had a frame then. Immutable: a new segment makes a new table. A state retains
-/// its table, and with it every mapping that its readers may hold pointers into.
+/// There may be gaps: if two names were created together, a power cut may keep the later one and
+/// lose the earlier one. Neither segment has frames then. A table is immutable: adding a segment
+/// creates a new table. A state retains its table, and so every mapping into which its readers may
+/// hold pointers.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written in init only.
   package let segments: [Segment]
-  /// The mapped segments from the first to the last; a gap has bits that are never set.
+  /// The regions of all segments from the first to the last.
+  ///
+  /// A gap has bits that are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
   package let regionCount: Int
   private let gapBits: VerifiedBits?
@@ -67,15 +71,15 @@ package final class SegmentTable: @unchecked Sendable {
 
   deinit { regions.deallocate() }
 
-  /// The number of the first segment; 0 if there is none.
+  /// The number of the first segment, or 0 if there is none.
   package var first: UInt64 { segments.first?.number ?? 0 }
-  /// The number after that of the last segment.
+  /// The number that follows the last segment, or 0 if there is none.
   package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {
     guard number >= first else { return nil }
     let distance = Int(clamping: number - first)
-    // Without gaps, the index is the distance.
+    // If there are no gaps, the index is the distance.
     if distance < segments.count, segments[distance].number == number { return segments[distance] }
     return segments.first { $0.number == number }
   }
@@ -86,7 +90,9 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns the same files, mapped; each must have its full length by now.
+  /// Returns a table of the same files, all mapped.
+  ///
+  /// Each file must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
     var mapped: [Segment] = []
     mapped.reserveCapacity(segments.count)
@@ -98,14 +104,16 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(mapped)
   }
 
-  /// Returns this table without the segments after `number`: segments created ahead have no frames,
-  /// and may be replaced before they get some.
+  /// Returns this table without the segments after `number`.
+  ///
+  /// Segments that were created ahead have no frames, and may be replaced before they get any.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number`, and without the deleted ones.
+  /// Returns this table without the segments below `number` and without the deleted segments in
+  /// `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

@@ -1,7 +1,7 @@
 /// The file of a segment, whose descriptor is opened on demand.
 ///
-/// After reopening, the file must be the same by device and inode number; otherwise it counts as
-/// deleted, because its name may belong to another file by then. Thread-safe.
+/// When the file is reopened, it must have the same device and inode number as before. Otherwise it
+/// is treated as deleted, because its name may now belong to another file. Thread-safe.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool
@@ -11,9 +11,11 @@ package final class SegmentFile: Sendable {
   private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
+  /// Creates the value for the open file of a segment.
+  ///
   /// - Parameters:
   ///   - number: The number of the segment.
-  ///   - file: The file, already open.
+  ///   - file: The file, which is already open.
   init(
     _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
   ) throws(StorageError) {
@@ -27,7 +29,7 @@ package final class SegmentFile: Sendable {
 
   deinit { pool.remove(entry) }
 
-  /// Returns the open file; `nil` if it was deleted.
+  /// Returns the open file, or `nil` if it was deleted.
   private func opened() throws(StorageError) -> (any File)? {
     try origin.requireOwn(path)
     if let file = pool.file(of: entry) { return file }
@@ -39,7 +41,8 @@ package final class SegmentFile: Sendable {
 
   private func present() throws(StorageError) -> any File {
     guard let file = try opened() else {
-      throw .unchanged(.io, "The log segment was deleted or replaced.", file: path)
+      throw .unchanged(
+        .io, "The log segment was deleted or replaced. Restore a backup.", file: path)
     }
     return file
   }
@@ -47,18 +50,21 @@ package final class SegmentFile: Sendable {
   /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads up to `target.count` bytes; returns the number read, which is 0 if the file is gone.
+  /// Reads up to `target.count` bytes, and returns the number of bytes read.
+  ///
+  /// It is 0 if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
-  /// Writes bytes that will be synced.
+  /// Writes bytes that must be synced later.
   ///
-  /// The descriptor stays open until then. To limit their number, this call may sync the file that
-  /// has waited longest; it then also throws the errors of that sync.
+  /// The descriptor stays open until the sync. To limit the number of such descriptors, this call
+  /// may sync the file that has waited longest for a sync. It then also throws the errors of that
+  /// sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // First, so that no other thread can close the descriptor that is being written through, which
-    // might be the last one.
+    // Do this first, so that no other thread can close the descriptor during the write: it might be
+    // the last descriptor of the file.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -67,8 +73,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Regardless of the reason, bytes of earlier commits may be lost there, so writing cannot
-      // continue as it can after a write that found the disk full.
+      // Whatever the reason, bytes of earlier commits may be lost in that file. Writing therefore
+      // cannot continue, unlike after a write that found the disk full.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }
@@ -84,7 +90,9 @@ package final class SegmentFile: Sendable {
     try present().setByteCount(count)
   }
 
-  /// Truncates the file to zero bytes, including those that wait for a sync.
+  /// Truncates the file to zero bytes.
+  ///
+  /// Bytes that wait for a sync are discarded too.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
     pool.recordEmptied(entry)

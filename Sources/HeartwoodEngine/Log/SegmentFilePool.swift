@@ -1,11 +1,13 @@
-/// The open descriptors of one log's segments, limited in number regardless of the segment count.
+/// The open descriptors of the segments of one log.
 ///
-/// Opening another one closes the least recently used. A descriptor through which bytes were
-/// written stays open until they are synced: once no descriptor is left, the system may forget a
-/// write-back error. Mapped segments are read without a descriptor, so those that are full and
-/// durable have none. Thread-safe.
+/// Their number is limited, however many segments there are.
+///
+/// Opening a file beyond the limit closes the least recently used one. A descriptor through which
+/// bytes were written stays open until they are synced, because the system may forget a write-back
+/// error once no descriptor is left. Mapped segments are read without a descriptor, so full and
+/// durable mapped segments have none. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
-  // @unchecked because the variables, and those of all entries, are used under `lock` only.
+  // @unchecked because its variables and those of all entries are used under `lock` only.
   private let fileSystem: any FileSystem
   private let lock = Lock()
   /// The open entries.
@@ -13,7 +15,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// A counter that numbers uses and writes.
   private var clock: UInt64 = 0
 
-  /// The descriptor of one segment, while it is open.
+  /// The descriptor of one segment, if it is open.
   final class Entry: @unchecked Sendable {
     // @unchecked because only its pool uses the variables, under its lock.
     fileprivate var file: (any File)?
@@ -22,7 +24,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     fileprivate var lastUse: UInt64 = 0
     fileprivate var lastWrite: UInt64 = 0
     fileprivate var runningWriteCount = 0
-    /// The first write that is not synced; 0 if there is none.
+    /// The clock value of the first write that is not synced, or 0 if there is none.
     fileprivate var unsyncedSince: UInt64 = 0
 
     init(_ segment: UInt64) { self.segment = segment }
@@ -30,9 +32,11 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// Opens the file at a path; `nil` if there is none.
+  /// Opens the file at a path.
   ///
-  /// If the process has no free descriptor, it first closes those that need not stay open.
+  /// Returns `nil` if the file does not exist.
+  ///
+  /// If the process has no free descriptor, this first closes the files that need not stay open.
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     do throws(StorageError) {
       return try fileSystem.open(path, access)
@@ -42,7 +46,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes the synced files; false if there were none.
+  /// Closes all files that do not wait for a sync.
+  ///
+  /// Returns `false` if there are none.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -51,7 +57,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// Returns the file, so that it is released after the lock.
+  /// Removes an entry and returns its file, so that the caller can release it after the lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -61,7 +67,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entry.file
   }
 
-  /// Returns the file of an entry, if it is open.
+  /// Returns the file of an entry, or `nil` if it is not open.
   func file(of entry: Entry) -> (any File)? {
     lock.withLock {
       clock += 1
@@ -70,9 +76,10 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file, and closes another one if there are too many.
+  /// Adds an open file, and closes another file if too many are open.
   ///
-  /// - Returns: The file of the entry, which another thread may have opened meanwhile.
+  /// - Returns: The file of the entry: `file`, or the one that another thread has opened in the
+  ///   meantime.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in
@@ -92,7 +99,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entered
   }
 
-  /// Closes the descriptor of a segment without remaining references.
+  /// Closes the descriptor of a segment that is no longer used.
   func remove(_ entry: Entry) {
     let closed = lock.withLock { close(entry) }
     withExtendedLifetime(closed) {}
@@ -101,7 +108,9 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// Records that a segment is mapped, so that reading it needs no descriptor.
   func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments with smaller numbers, whose frames are all synced.
+  /// Closes the descriptors of mapped segments before `segment`.
+  ///
+  /// All their frames must be synced.
   func closeMapped(below segment: UInt64) {
     let closed = lock.withLock {
       let idle = entries.filter {
@@ -114,9 +123,12 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   // MARK: Writes and syncs
 
-  /// Records that bytes are about to be written to a file, whose descriptor stays open from now on.
+  /// Records that bytes are about to be written to a file.
   ///
-  /// - Returns: The file that has waited longest for its sync, with its entry, if too many wait.
+  /// Its descriptor then stays open until a sync.
+  ///
+  /// - Returns: The file that has waited longest for its sync, with its entry, if too many files
+  ///   wait.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1
@@ -139,7 +151,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file; concurrent writes still wait for their own sync.
+  /// Syncs an open file.
+  ///
+  /// Writes that run at the same time still wait for a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

@@ -1,4 +1,4 @@
-/// The bytes of a footer, which follows the frames of a segment and summarises them.
+/// The layout of a footer, which follows the frames of a segment and summarises them.
 ///
 ///     0       4       8      16           24      32       40        48     56
 ///     ┌───────┬───────┬──────┬────────────┬───────┬────────┬─────────┬──────┐
@@ -33,9 +33,9 @@ package enum SegmentFooterLayout {
 /// The summary of a segment whose frames are all durable: its last commit, and the location of the
 /// newest image of each page.
 ///
-/// It is a cache: with it a walk over the log reads one footer per segment instead of every group
-/// header. It is written when its commit is known to be synced, so a valid footer is a durable
-/// watermark.
+/// A footer is a cache: with it, a scanner reads one footer per segment instead of every group
+/// header. A footer is written when its last commit is known to be synced, so a valid footer is
+/// also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -52,9 +52,9 @@ package struct SegmentFooter: Hashable, Sendable {
 
   /// The last commit that ends in the segment.
   package var point: CommitPoint
-  /// Commits that end in the segment.
+  /// The number of commits that end in the segment.
   package var commitCount: Int
-  /// The newest image of each page, ascending by page.
+  /// The newest image of each page, in ascending order of the pages.
   ///
   /// Images of a transaction that continues in the next segment are not listed.
   package var rows: [Row]
@@ -65,7 +65,9 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// Its length in bytes; it always fits the footer slots of its segment.
+  /// The length of the footer in bytes.
+  ///
+  /// It always fits in the footer slots of the segment.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
@@ -96,7 +98,9 @@ package struct SegmentFooter: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the footer; `nil` if the bytes are not an intact one of segment `number`.
+  /// Decodes the footer.
+  ///
+  /// Returns `nil` if the bytes are not an intact footer of segment `number`.
   package static func decode(
     _ bytes: Bytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) -> SegmentFooter? {
@@ -124,7 +128,7 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Returns the rows, or `nil` if their pages do not ascend or one is after the last commit.
+  /// Returns the rows, or `nil` if their pages do not ascend or an image is after the last commit.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

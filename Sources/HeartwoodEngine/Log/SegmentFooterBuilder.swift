@@ -11,7 +11,7 @@ package struct SegmentFooterBuilder {
     self.geometry = geometry
   }
 
-  /// Adds the next commit, without its images in earlier segments.
+  /// Adds the next commit, but ignores its images in earlier segments.
   package mutating func add(_ commit: LogStep) {
     point = commit.point
     commitCount += 1
@@ -25,7 +25,7 @@ package struct SegmentFooterBuilder {
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // If a page has several images, the last one counts.
+      // If a page has several images, only the last one is needed.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

@@ -1,25 +1,29 @@
-/// Disk space of one segment, allocated in advance and used when the disk is full.
+/// Manages the reserve: disk space for one segment, allocated in advance and used when the disk is
+/// full.
 ///
-/// On a full disk it lets transactions commit that free as many pages as they need, so that
-/// deleting stays possible. The following maintenance run frees the space again.
+/// On a full disk, the reserve lets transactions commit that free as many pages as they need, so
+/// that deleting remains possible. The next maintenance run frees the space again.
 extension LogFiles {
   package static let reserveName = "reserve"
 
   private var reservePath: String { directory + "/" + Self.reserveName }
 
-  /// Returns whether there is a reserve that has not become a segment.
+  /// Returns whether there is a reserve that has not yet become a segment.
   package func hasReserve() throws(StorageError) -> Bool {
     try fileSystem.open(reservePath, .read) != nil
   }
 
-  /// Allocates the reserve if it does not exist yet; false if there is no space for it.
+  /// Allocates the reserve if it does not exist yet.
+  ///
+  /// Returns `false` if there is no space for it.
   package func fillReserve() throws(StorageError) -> Bool {
     let wanted = UInt64(geometry.segmentByteCount)
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // While there is no reserve, each process that adds a segment syncs the directory: the segment
-    // may be the one made from the last reserve.
+    // While there is no reserve, each process that adds a segment syncs the directory, because the
+    // segment may have been made from the last reserve. Sync the directory before a new reserve
+    // exists.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
@@ -33,10 +37,12 @@ extension LogFiles {
     }
   }
 
-  /// Makes a segment from the reserve; `nil` if there is none.
+  /// Makes a segment from the reserve.
   ///
-  /// The name may already be durable for another file. It durably refers to this one after the next
-  /// sync of the directory; until then no process sees a reserve.
+  /// Returns `nil` if there is no reserve.
+  ///
+  /// The name of the segment may already be durable for another file. It durably refers to this
+  /// file after the next sync of the directory. Until then, no process sees a reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

@@ -1,20 +1,22 @@
-/// A bit for each byte of a page, set if a cell occupies the byte.
+/// The bytes of a page that are occupied by cells: one bit for each byte.
 ///
-/// If cells shared bytes, freeing, moving or compacting one could overwrite the other.
+/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
 struct ByteClaims {
   /// The number of claimed bytes.
   private(set) var count = 0
   private let map: MutableBytes
 
-  /// Returns the length of the map for a page of `pageByteCount` bytes.
+  /// Returns the length of the bit map for a page of `pageByteCount` bytes.
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
   /// Creates an empty set.
   ///
-  /// - Parameter map: ``mapByteCount(_:)`` bytes, all zero.
+  /// - Parameter map: Memory for the bit map: ``mapByteCount(_:)`` bytes, all zero.
   init(map: MutableBytes) { self.map = map }
 
-  /// Claims `byteCount` bytes from `offset` on; returns `false` if one of them is claimed already.
+  /// Claims `byteCount` bytes starting at `offset`.
+  ///
+  /// Returns `false` if any of them is already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

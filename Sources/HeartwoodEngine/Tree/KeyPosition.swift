@@ -1,9 +1,9 @@
-/// The position of a key in a tree, whether present or not, and an estimate of the share of all
-/// entries before it.
+/// The position of a key in a tree, whether or not the key exists, with an estimate of the share of
+/// all entries before it.
 ///
-/// The share is computed only from the nodes on the path, as if every subtree of a node had the
-/// same number of entries. Where nodes differ in their fill, it is off by at most the fill of one
-/// leaf at each level, and it is always within 0 ... 1.
+/// The share is computed from the nodes on the path only, as if all subtrees of a node had the same
+/// number of entries. If nodes are filled unevenly, the error is at most the fill of one leaf at
+/// each level. The share is always within 0 ... 1.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int
@@ -31,8 +31,9 @@ package struct KeyPosition {
     view.release(reference)
   }
 
-  /// Returns an estimate of the number of the `count` entries from here to another position; exact
-  /// if that is in the same leaf.
+  /// Returns an estimate of how many of the `count` entries are between this position and `end`.
+  ///
+  /// The result is exact if both positions are in the same leaf.
   package func distance(to end: KeyPosition, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

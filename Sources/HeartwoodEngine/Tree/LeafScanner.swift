@@ -1,8 +1,8 @@
 /// Reads the entries of a list of leaves of a tree, from the first to the last.
 ///
-/// Holds one page, the current leaf.
+/// A scanner holds one page, the current leaf.
 ///
-/// - Important: the view's owner must outlive the scanner. For one thread at a time.
+/// - Important: The view's owner must outlive the scanner. Only one thread at a time may use it.
 package final class LeafScanner {
   private let view: PageView
   package let tree: TreeID
@@ -10,16 +10,19 @@ package final class LeafScanner {
   /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The current key, preceded by its leaf's prefix.
+  /// The memory for the current key.
+  ///
+  /// It starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
-  /// The last key of the previous leaf.
+  /// The memory for the last key of the previous leaf.
   private let otherBytes: MutableBytes
   private var keyCount = 0
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
 
-  /// Creates a scanner before the first entry of `pages`, which are leaves of `tree` in key order.
+  /// Creates a scanner positioned before the first entry of `pages`, which are leaves of `tree` in
+  /// key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -28,7 +31,7 @@ package final class LeafScanner {
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
-    // An empty node is the placeholder until there is a leaf.
+    // Use an empty node as a placeholder until a leaf is entered.
     node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 
@@ -36,7 +39,7 @@ package final class LeafScanner {
 
   /// Moves to the next entry.
   ///
-  /// - Returns: whether there is one.
+  /// - Returns: Whether there is a next entry.
   /// - Throws: `corrupt` or `io` if a leaf is corrupt or cannot be read, or if its keys do not
   ///   follow those of the previous leaf.
   package func moveToNext() throws(StorageError) -> Bool {
@@ -50,22 +53,26 @@ package final class LeafScanner {
     return true
   }
 
-  /// The current key, valid until the scanner moves.
+  /// The current key.
+  ///
+  /// It is valid until the scanner moves.
   package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
 
-  /// The current value, or the reference to it, valid until the scanner moves.
+  /// The current value, or the reference to a large value.
+  ///
+  /// It is valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
-  /// Whether the value is a reference.
+  /// Whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the entries after the current one that are identical in `other` after its current one.
+  /// Skips the entries after the current one that are identical in both scanners.
   ///
-  /// Both scanners then are at the last skipped entry; they do not move if there is none. Entries
-  /// are identical if their cells are, byte for byte; entries laid out differently in the other
-  /// leaf are left for individual comparison.
+  /// Both scanners are then at the last skipped entry. If no entry is skipped, they do not move.
+  /// Entries are identical if their cells are equal byte for byte. Entries with a different layout
+  /// in the other leaf are not skipped, and must be compared individually.
   ///
-  /// - Complexity: No page is read: it stops at the end of either leaf.
+  /// - Complexity: Reads no page, because it stops at the end of either leaf.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

@@ -1,18 +1,18 @@
-/// The complete structural check of one page of a tree.
+/// Checks the complete structure of one page of a tree.
 ///
-/// It runs once for each page that enters the process. After it no accessor of ``NodeView`` reads
-/// out of bounds and every search terminates. References between pages are checked during each
-/// descent.
+/// The check runs once for each page that enters the process. After it, no accessor of ``NodeView``
+/// reads out of bounds, and every search terminates. References between pages are checked during
+/// each descent.
 package enum NodeChecks {
-  /// Returns a description of the first fault of the page; `nil` if there is none.
+  /// Returns a description of the first fault of the page, or `nil` if the page has no fault.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
     case .leaf:
-      return level == 0 ? checkNode(page, isLeaf: true) : "A leaf claims a level above 0."
+      return level == 0 ? checkNode(page, isLeaf: true) : "A leaf has a level above 0."
     case .branch:
       guard level >= 1, level <= Limits.maxTreeLevel else {
-        return "A branch claims an invalid level."
+        return "A branch has an invalid level."
       }
       return checkNode(page, isLeaf: false)
     case .overflow:
@@ -25,21 +25,21 @@ package enum NodeChecks {
   }
 
   private static func checkOverflow(_ page: Bytes, _ level: Int) -> String? {
-    guard level == 0 else { return "An overflow page claims a level above 0." }
+    guard level == 0 else { return "An overflow page has a level above 0." }
     let count = Int(page.load32(OverflowLayout.payloadCount.offset))
     guard count > 0, count <= OverflowLayout.payloadCapacity(pageByteCount: page.count) else {
-      return "An overflow page claims more bytes than it has, or none."
+      return "An overflow page has an invalid number of value bytes."
     }
     return nil
   }
 
   private static func checkOverflowIndex(_ page: Bytes, _ level: Int) -> String? {
     guard level >= 1, level <= OverflowLayout.maxDepth else {
-      return "An overflow index claims an invalid depth."
+      return "An overflow index has an invalid depth."
     }
     let count = Int(page.load32(OverflowLayout.indexCount.offset))
     guard count > 0, count <= OverflowLayout.indexCapacity(pageByteCount: page.count) else {
-      return "An overflow index claims more pages than it can hold, or none."
+      return "An overflow index has an invalid page count."
     }
     return nil
   }
@@ -48,12 +48,14 @@ package enum NodeChecks {
     let node = NodeView(page)
     let heapStart = node.heapStart
     let width = isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
-    guard node.prefixCount <= Limits.maxKeyByteCount else { return "The prefix is too long." }
+    guard node.prefixCount <= Limits.maxKeyByteCount else {
+      return "The prefix of the node is too long."
+    }
     guard heapStart <= page.count, node.heads + node.count * width <= heapStart else {
       return "The entries of the node do not fit between its prefix and its cells."
     }
     guard node.heapUsed <= page.count - heapStart else {
-      return "The node claims more cell bytes than it has."
+      return "The cells of the node take more space than there is."
     }
     return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
       var cells = ByteClaims(map: map)
@@ -72,7 +74,7 @@ package enum NodeChecks {
     for index in 0..<node.count {
       let cell = node.leafSlot(index)
       guard cell >= heapStart, cell + header <= page.count else {
-        return "A slot points outside the cells."
+        return "A slot points outside the area of the cells."
       }
       let suffix = Int(page.load16(cell))
       let value = page.load16(cell + 2)
@@ -84,17 +86,17 @@ package enum NodeChecks {
       }
       if value & NodeLayout.overflowFlag != 0 {
         guard valueCount == OverflowLayout.referenceByteCount else {
-          return "An overflow reference has a wrong length."
+          return "An overflow reference has the wrong length."
         }
       } else {
         guard
           NodeLayout.fitsInline(
             keyCount: node.prefixCount + suffix, valueCount: valueCount, pageByteCount: page.count)
-        else { return "A leaf contains a value that is too large for it." }
+        else { return "A leaf contains a value that is too large for a leaf." }
       }
       let head = node.head(index)
       guard isPadded(head, suffix) else {
-        return "An abbreviated key has bytes that its key does not have."
+        return "An abbreviated key extends past the end of its key."
       }
       if index > 0, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The keys of the leaf are not in ascending order."
@@ -102,7 +104,7 @@ package enum NodeChecks {
       previous = head
       guard cells.claim(cell, cellByteCount) else { return "Two cells of the leaf overlap." }
     }
-    return cells.count == node.heapUsed ? nil : "The cells do not add up to the total of the leaf."
+    return cells.count == node.heapUsed ? nil : "The cells of the leaf do not add up to its total."
   }
 
   private static func checkBranch(
@@ -121,7 +123,7 @@ package enum NodeChecks {
       var suffix = slot
       if slot > NodeLayout.maxCelllessSuffix {
         guard slot >= heapStart, slot + header <= page.count else {
-          return "A slot points outside the cells."
+          return "A slot points outside the area of the cells."
         }
         suffix = Int(page.load16(slot))
         guard suffix > NodeLayout.maxCelllessSuffix else {
@@ -138,7 +140,7 @@ package enum NodeChecks {
       guard suffix <= maxSuffix else { return "A key is too long." }
       let head = node.head(index)
       guard isPadded(head, suffix) else {
-        return "An abbreviated key has bytes that its key does not have."
+        return "An abbreviated key extends past the end of its key."
       }
       if index > 1, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The separators of the branch are not in ascending order."
@@ -146,10 +148,10 @@ package enum NodeChecks {
       previous = head
     }
     return cells.count == node.heapUsed
-      ? nil : "The cells do not add up to the total of the branch."
+      ? nil : "The cells of the branch do not add up to its total."
   }
 
-  /// Returns whether the head of a suffix of `count` bytes is zero after them.
+  /// Returns whether the head of a suffix of `count` bytes has only zeros after these bytes.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

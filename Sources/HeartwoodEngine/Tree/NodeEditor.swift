@@ -1,4 +1,4 @@
-/// Changes a node in place, while its prefix applies and the bytes fit.
+/// Changes a node in place, as long as its prefix applies and the bytes fit.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -14,8 +14,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the one at `slot`.
   ///
-  /// - Returns: `false`, without a change, if the node lacks room for it, has no keys yet from
-  ///   which to choose a prefix, or has a prefix that the key lacks.
+  /// - Returns: `false`, without a change, if the node has no room for the entry, has no keys yet
+  ///   from which to choose a prefix, or has a prefix that the key does not start with.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -41,7 +41,7 @@ package struct NodeEditor {
 
   /// Replaces the value of the leaf entry at `slot`.
   ///
-  /// - Returns: `false`, without a change, if the node lacks room for it.
+  /// - Returns: `false`, without a change, if the node has no room for the value.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -59,8 +59,8 @@ package struct NodeEditor {
       return true
     }
     if node.heapStart - byteCount < arraysEnd {
-      // The old cell stays live while others move, so that its key bytes are kept; its value is cut
-      // off first to make sure that both cells fit.
+      // The old cell stays live while the others move, so that its key bytes are kept. Its value is
+      // cut off first, so that both cells fit.
       page.store16(0, cell + 2)
       setHeap(start: node.heapStart, used: node.heapUsed - oldByteCount + front)
       return replaceByRewriting(slot, with: value, lengths: lengths, front: front)
@@ -88,8 +88,9 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Gives the entry at `slot` a longer value after compacting, with that cell lowest: the cell
-  /// then grows without a second copy of its key.
+  /// Replaces the value of the entry at `slot` with a longer one, after compacting the cells.
+  ///
+  /// The cell is moved to the lowest offset, so that it can grow without a second copy of its key.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -105,7 +106,9 @@ package struct NodeEditor {
     return true
   }
 
-  /// Compacts the cells at the end of the page, so that all free bytes are in the gap.
+  /// Compacts the cells at the end of the page, so that all free bytes are in front of them.
+  ///
+  /// - Parameter lowest: The entry whose cell is moved to the lowest offset.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -118,7 +121,7 @@ package struct NodeEditor {
     if let lowest {
       move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
     }
-    // `Bytes` does not keep its block alive.
+    // `Bytes` does not keep its memory alive.
     withExtendedLifetime(copy) {}
     setHeap(start: target, used: page.count - target)
   }
@@ -129,7 +132,7 @@ package struct NodeEditor {
   ) {
     let slot = node.slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return }
-    // The lengths are read from the copy: the cell itself may be overwritten by now.
+    // Read the lengths from the copy: the cell itself may already be overwritten.
     let cell = slot - start
     let rest = max(0, Int(copy.load16(cell)) - 8)
     let byteCount =
@@ -149,7 +152,7 @@ package struct NodeEditor {
   }
 
   private func setHeap(start: Int, used: Int) {
-    // Without cells the whole heap is free, regardless of the cell removed last.
+    // If there are no cells, the whole heap is free, wherever the last removed cell was.
     page.store32(UInt32(used == 0 ? page.count : start), NodeLayout.heapStart.offset)
     page.store32(UInt32(used), NodeLayout.heapUsed.offset)
   }
@@ -162,7 +165,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the arrays, which have a gap for it, and its cell.
+  /// Writes an entry into the arrays, which have a gap for it, and writes its cell.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
@@ -189,7 +192,9 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes a gap for one more entry in the arrays; the last bytes move first.
+  /// Makes a gap for one more entry in the arrays.
+  ///
+  /// The last bytes move first.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -206,7 +211,9 @@ package struct NodeEditor {
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
-  /// Removes one entry from the arrays; the first bytes move first.
+  /// Removes one entry from the arrays.
+  ///
+  /// The first bytes move first.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

@@ -1,11 +1,13 @@
-/// An entry to be stored in a node: a key with a value in a leaf, or with a child in a branch.
+/// An entry to store in a node: a key with a value (in a leaf) or with a child (in a branch).
 package struct NodeEntry {
   package let key: SearchKey
   package let value: Bytes
   package let isOverflow: Bool
   package let child: PageNumber
 
-  /// Creates an entry of a leaf; `value` is the reference if `isOverflow`.
+  /// Creates an entry of a leaf.
+  ///
+  /// If `isOverflow` is true, `value` is the reference to a large value.
   package init(key: SearchKey, value: Bytes, isOverflow: Bool) {
     self.key = key
     self.value = value
@@ -21,8 +23,8 @@ package struct NodeEntry {
     isOverflow = false
   }
 
-  /// Returns the size of its cell in a node with a prefix of `prefixCount` bytes; 0 if it needs
-  /// none.
+  /// Returns the size of the entry's cell in a node with a prefix of `prefixCount` bytes, or 0 if
+  /// the entry needs no cell.
   package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
     let suffixCount = key.count - prefixCount
     let rest = max(0, suffixCount - 8)

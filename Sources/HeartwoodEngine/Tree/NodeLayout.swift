@@ -1,14 +1,18 @@
-/// The bytes of a leaf or a branch after the fields of every page.
+/// The layout of a leaf or a branch after the fields that all pages share.
 ///
 ///     26       28             30         32          36         40        heads
 ///     ┌────────┬──────────────┬──────────┬───────────┬──────────┬─────────┬──────────────────────┐
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The common prefix of all keys is padded to a multiple of eight. Packed arrays follow: the
-/// abbreviated keys, called heads (the first eight key bytes after the prefix, as numbers that sort
-/// like them), in branches the children, and the slots with the offsets of the cells, which grow
-/// down from the end of the page.
+/// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow:
+///
+/// - the heads, which are abbreviated keys: the first eight key bytes after the prefix, as numbers
+///   that sort like them
+/// - the children, in branches only
+/// - the slots, which contain the offsets of the cells
+///
+/// The cells grow down from the end of the page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)
@@ -17,36 +21,39 @@ package enum NodeLayout {
   package static let heapUsed = Field("heapUsed", at: 36, 4)
   package static let fields = [count, prefixLength, reserved, heapStart, heapUsed]
 
-  /// The offset of the prefix; the bytes after it are the capacity of the node.
+  /// The offset of the prefix.
+  ///
+  /// The bytes from here on are the capacity of the node.
   package static let prefixOffset = 40
-  /// Bytes of a head, of a child and of a slot.
+  /// The sizes of a head, of a child and of a slot.
   package static let headByteCount = 8
   package static let childByteCount = 4
   package static let slotByteCount = 2
-  /// The size of each entry in the packed arrays.
+  /// The sizes of an entry in the packed arrays of a leaf and of a branch.
   package static let leafEntryByteCount = headByteCount + slotByteCount
   package static let branchEntryByteCount = headByteCount + childByteCount + slotByteCount
-  /// The size of the lengths at the start of a cell.
+  /// The sizes of the length fields at the start of a cell in a leaf and in a branch.
   package static let leafCellHeaderByteCount = 4
   package static let branchCellHeaderByteCount = 2
-  /// The flag in a cell's value length for an overflow reference.
+  /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// A branch slot up to this value is the suffix length itself: the head contains the whole
-  /// suffix.
+  /// The largest branch slot that is a suffix length instead of the offset of a cell: the head then
+  /// contains the whole suffix.
   package static let maxCelllessSuffix = 8
 
-  /// Returns the offset of the heads in a node with such a prefix.
+  /// Returns the offset of the heads in a node with a prefix of this length.
   @inline(__always)
   package static func headsOffset(prefixLength: Int) -> Int {
     prefixOffset &+ ((prefixLength &+ 7) & ~7)
   }
 
-  /// Returns the number of bytes for prefix, arrays and cells in a page.
+  /// Returns the number of bytes for the prefix, arrays and cells in a page.
   @inline(__always)
   package static func capacity(pageByteCount: Int) -> Int { pageByteCount &- prefixOffset }
 
-  /// Returns whether a value is stored in the leaf: four such entries always fit a node, which
-  /// makes every split possible.
+  /// Returns whether a value is stored in the leaf itself.
+  ///
+  /// Four such entries always fit in a node, which makes every split possible.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =

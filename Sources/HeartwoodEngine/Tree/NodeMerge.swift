@@ -1,8 +1,8 @@
-/// The redistribution of the entries of two neighbours: all into one node, or evenly into both.
+/// Redistributes the entries of two neighbours, either into one node or evenly into both.
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Returns whether the two nodes and the separator between them are in order, as a rebuild
+  /// Returns whether the two nodes and the separator between them are in order, which a rebuild
   /// requires.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
@@ -17,19 +17,21 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix of one node with all entries; `nil` if they do not fit one node.
+  /// Returns the length of the prefix for one node with all entries, or `nil` if they do not fit in
+  /// one node.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the division that balances the nodes; `nil` if there is none but the present one.
+  /// Returns the division that balances the nodes, or `nil` if none is possible other than the
+  /// present one.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // A branch must not be left with a single child, even if nothing more can be moved.
+    // A branch must not keep only a single child, even if nothing else can be moved.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {
@@ -45,7 +47,8 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the prefix that all keys of a range have because they come from the same node.
+  /// Returns the length of the prefix that all keys in a range have because they come from the same
+  /// node.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

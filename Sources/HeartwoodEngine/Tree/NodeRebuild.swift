@@ -1,8 +1,8 @@
-/// The entries of one node, or of two neighbours, with one of them added or replaced, as one
-/// ordered sequence for a rebuild.
+/// The entries of one node or of two neighbours, with one entry added or replaced, as an ordered
+/// sequence for rebuilding nodes.
 ///
-/// It writes any range of them into a page with a prefix of its own. The pages it reads from must
-/// not be the one it writes to.
+/// Any range of the sequence can be written to a page, with a prefix chosen for that range. The
+/// target page must not be one of the source pages.
 package struct NodeRebuild {
   let left: NodeView
   let right: NodeView?
@@ -12,8 +12,8 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the entries of `node` with `entry` inserted before, or replacing, the one at
-  /// `position`.
+  /// Creates the sequence of the entries of `node`, with `entry` inserted at `position` or
+  /// replacing the entry there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -27,9 +27,9 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Creates the entries of two neighbours.
+  /// Creates the sequence of the entries of two neighbours.
   ///
-  /// For branches, the separator between them replaces the first entry of the right one.
+  /// In branches, the separator between the neighbours replaces the first entry of the right one.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right
@@ -42,8 +42,9 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the node and index that an entry comes from; only for entries other than the edited
-  /// one.
+  /// Returns the node that an entry comes from, and its index there.
+  ///
+  /// The entry must not be the edited one.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -53,7 +54,7 @@ package struct NodeRebuild {
 
   // MARK: Measures
 
-  /// Returns the size of the entry in a node with such a prefix.
+  /// Returns the size of an entry in a node with a prefix of this length.
   private func byteCount(_ position: Int, prefixCount: Int) -> Int {
     if let edit, position == editPosition {
       return (isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount)
@@ -70,7 +71,7 @@ package struct NodeRebuild {
       + (rest > 0 ? NodeLayout.branchCellHeaderByteCount + rest : 0)
   }
 
-  /// Returns the used part of the capacity of a node with the entries of `range`.
+  /// Returns how much of the capacity a node with the entries of `range` uses.
   func usedByteCount(_ range: Range<Int>, prefixCount: Int) -> Int {
     var total = NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
     for position in range {
@@ -81,8 +82,10 @@ package struct NodeRebuild {
     return total
   }
 
-  /// Returns the prefix by the rule: the common prefix of the first and last key, but at least
-  /// eight bytes shorter than the first key, so that future keys are likely to have it too.
+  /// Returns the length of the prefix for the entries of `range`.
+  ///
+  /// The prefix is the common prefix of the first and the last key, but at least eight bytes
+  /// shorter than the first key, so that future keys are likely to start with it too.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -91,8 +94,10 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// Returns a prefix with which the entries of `range` fit a page: that of the rule, else `other`
-  /// if every key of the range is known to have that; `nil` if neither does.
+  /// Returns the length of a prefix with which the entries of `range` fit in a page.
+  ///
+  /// It is the length from ``prefixCount(_:)`` if the entries then fit, otherwise `other`, which
+  /// all keys of the range must be known to share. Returns `nil` if the entries fit with neither.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -101,8 +106,10 @@ package struct NodeRebuild {
     return other
   }
 
-  /// Returns the position that divides the entries into two nodes of about the same size: the first
-  /// one with at least half of all bytes before it, within `bounds`.
+  /// Returns the position within `bounds` that divides the entries into two nodes of about the same
+  /// size.
+  ///
+  /// It is the first position with at least half of all bytes before it.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0
@@ -116,7 +123,7 @@ package struct NodeRebuild {
 
   // MARK: Keys
 
-  /// Writes the complete key of an entry to `target`.
+  /// Writes the complete key of an entry to `target`, and returns the key.
   func key(_ position: Int, in target: MutableBytes) -> Bytes {
     if let edit, position == editPosition {
       target.copy(edit.key.bytes, to: 0)
@@ -127,9 +134,12 @@ package struct NodeRebuild {
     return node.copyKey(index, to: target)
   }
 
-  /// Returns the key that separates the entries before `position` from the rest, in the workspace.
+  /// Returns the key that separates the entries before `position` from the rest.
   ///
-  /// For leaves it is the shortest such key; for branches the key at `position`, which moves up.
+  /// The key is in the workspace.
+  ///
+  /// For leaves, it is the shortest such key. For branches, it is the key at `position`, which
+  /// moves up.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count
@@ -145,8 +155,9 @@ package struct NodeRebuild {
 
   // MARK: Writing
 
-  /// Makes `page` a node of the entries of `range`; the caller has checked that they fit and have
-  /// the prefix.
+  /// Writes a node with the entries of `range` to `page`.
+  ///
+  /// The caller must have checked that they fit and share the prefix.
   func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
     let editor = NodeEditor(page)
     editor.clear()
@@ -182,7 +193,9 @@ package struct NodeRebuild {
     page.store32(UInt32(page.count - heapStart), NodeLayout.heapUsed.offset)
   }
 
-  /// Writes the head and cell of one entry; returns the suffix length.
+  /// Writes the head and the cell of one entry.
+  ///
+  /// Returns the length of the suffix.
   private func writeEntry(
     _ position: Int, _ index: Int, to page: MutableBytes, prefixCount: Int, heapStart: inout Int
   ) -> Int {

@@ -1,10 +1,12 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison and are adjacent: a search without branches over a few
-/// cache lines. It reads cells only where heads are equal.
+/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines
+/// and needs no branches. It reads cells only if heads are equal.
 package enum NodeSearch {
-  /// Returns the order of a key relative to the prefix of a node: before, within (0) or after all
-  /// keys with the prefix.
+  /// Compares a key with the prefix of a node.
+  ///
+  /// The result is negative, 0 or positive if the key sorts before all keys with the prefix, has
+  /// the prefix, or sorts after all of them.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -26,7 +28,8 @@ package enum NodeSearch {
     return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
-  /// Returns the entry of a branch whose child covers `key`: the last one not after it.
+  /// Returns the entry of a branch whose child covers `key`: the last entry that does not sort
+  /// after `key`.
   @inline(__always)
   package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
@@ -50,11 +53,12 @@ package enum NodeSearch {
     return low &- 1
   }
 
-  /// Returns the first entry of a leaf not before `key`, and whether it is that key.
+  /// Returns the first entry of a leaf that does not sort before `key`, and whether its key is
+  /// `key`.
   ///
-  /// - Parameter touchedLines: The result of a point read's prefetch (``Bytes/touchedLines``). One
-  ///   value of 2^64 takes a slower path to the same result; that use keeps the compiler from
-  ///   removing the loads.
+  /// - Parameter touchedLines: The number that the prefetch of a point read returned
+  ///   (``Bytes/touchedLines``). For one of its 2^64 values, a slower path leads to the same
+  ///   result. This use keeps the compiler from removing the loads.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -73,8 +77,10 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// The first step of a search in a leaf that is in the nearest caches: returns the first entry
-  /// with the head of `key`, without reading its cell.
+  /// Performs the first step of a search in a leaf that is in the nearest caches.
+  ///
+  /// Returns the first entry with the head of `key`, or `nil` if there is none, without reading its
+  /// cell.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -83,9 +89,11 @@ package enum NodeSearch {
     return slot < node.count && node.head(slot) == head ? slot : nil
   }
 
-  /// The second step: returns the entry that is `key`, from its candidate on.
+  /// Performs the second step of the search.
   ///
-  /// - Parameter touchedLines: As for ``leafSlot(_:_:_:)``.
+  /// Returns the entry whose key is `key`, starting at its candidate, or `nil` if there is none.
+  ///
+  /// - Parameter touchedLines: The same as in ``leafSlot(_:_:_:)``.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64
@@ -124,7 +132,9 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
-  /// Compares an entry with a key with the same prefix and head: negative, zero or positive.
+  /// Compares an entry with a key that has the same prefix and head.
+  ///
+  /// Returns a negative number, zero or a positive number.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -1,7 +1,10 @@
-/// The division of the entries of an overfull node, or of two neighbours, into two nodes, and the
-/// prefixes of these.
+/// The division of the entries of an overfull node, or of two neighbours, into two nodes, with the
+/// prefixes of these nodes.
 struct NodeSplit {
-  /// The new node that stays full, because the next keys are likely to go to the other.
+  /// The edge of the level at which an entry is inserted.
+  ///
+  /// The node away from this edge stays full, because the next keys are likely to be inserted at
+  /// the same edge.
   enum Edge {
     case none
     case first
@@ -12,11 +15,13 @@ struct NodeSplit {
   let leftPrefixCount: Int
   let rightPrefixCount: Int
 
-  /// Divides `entries`; `nil` if no division results in two nodes that fit, which only a corrupt
-  /// page can cause.
+  /// Divides `entries`.
   ///
-  /// A new key without the node's prefix sorts before or after all keys that have it, so the others
-  /// can keep the prefix.
+  /// Returns `nil` if no division results in two nodes that fit, which only a corrupt page can
+  /// cause.
+  ///
+  /// A new key without the prefix of the node sorts before or after all keys with the prefix, so
+  /// the others can keep the prefix.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount
@@ -33,7 +38,7 @@ struct NodeSplit {
       rightPrefixCount: keyOrder > 0 ? nil : known, pageByteCount: pageByteCount)
   }
 
-  /// The possible positions; `nil` if there are too few entries.
+  /// Returns the possible positions for a division, or `nil` if there are too few entries.
   ///
   /// A branch keeps two children on each side, so that every child has a neighbour to merge with.
   static func bounds(of entries: NodeRebuild) -> ClosedRange<Int>? {
@@ -41,11 +46,13 @@ struct NodeSplit {
     return entries.count < 2 ? nil : margin...(entries.count - margin)
   }
 
-  /// Divides `entries` at a position; `nil` if they do not fit.
+  /// Divides `entries` at a position.
+  ///
+  /// Returns `nil` if the two nodes do not fit in their pages.
   ///
   /// - Parameters:
-  ///   - knownLeft: A prefix that all keys before the position have.
-  ///   - knownRight: The same for the others.
+  ///   - knownLeft: The length of a prefix that all keys before the position are known to share.
+  ///   - knownRight: The length of a prefix that the keys from the position on are known to share.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

@@ -1,4 +1,6 @@
-/// A leaf or a branch, read from its page; the page has passed ``NodeChecks``.
+/// A leaf or a branch, read from its page.
+///
+/// The page must have passed ``NodeChecks``.
 package struct NodeView {
   package let page: Bytes
   package let count: Int
@@ -36,7 +38,7 @@ package struct NodeView {
     isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
   }
 
-  /// The used part of the node's capacity: prefix, arrays and live cells.
+  /// The number of used bytes of the node's capacity: the prefix, the arrays and the live cells.
   package var usedByteCount: Int {
     heads - NodeLayout.prefixOffset + count * entryByteCount + heapUsed
   }
@@ -50,14 +52,14 @@ package struct NodeView {
     page.load32(heads &+ count &* 8 &+ index &* 4)
   }
 
-  /// Returns the slot of a leaf entry: the offset of its cell.
+  /// Returns the slot of a leaf entry, which is the offset of its cell.
   @inline(__always)
   package func leafSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 8 &+ index &* 2))
   }
 
-  /// Returns the slot of a branch entry: the offset of its cell, or the length of a suffix without
-  /// one.
+  /// Returns the slot of a branch entry, which is the offset of its cell, or the length of its
+  /// suffix if it has no cell.
   @inline(__always)
   package func branchSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 12 &+ index &* 2))
@@ -76,7 +78,7 @@ package struct NodeView {
 
   package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
 
-  /// Returns the key bytes after prefix and head.
+  /// Returns the key bytes after the prefix and the head.
   @inline(__always)
   package func rest(_ index: Int) -> Bytes {
     if isLeaf {
@@ -90,7 +92,7 @@ package struct NodeView {
       slot &+ NodeLayout.branchCellHeaderByteCount, max(0, Int(page.load16(slot)) &- 8))
   }
 
-  /// Returns the value of a leaf entry, or the reference to it.
+  /// Returns the value of a leaf entry, or the reference to a large value.
   @inline(__always)
   package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
 
@@ -119,7 +121,7 @@ package struct NodeView {
       && page.slice(cell, count).equals(other.page.slice(otherCell, count))
   }
 
-  /// Returns the size of the entry's cell; 0 if it has none.
+  /// Returns the size of the entry's cell, or 0 if the entry has no cell.
   package func cellByteCount(_ index: Int) -> Int {
     let slot = slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return 0 }
@@ -131,13 +133,14 @@ package struct NodeView {
 
   /// Writes the entry's complete key and eight zero bytes to the start of `target`.
   ///
-  /// - Returns: the key in `target`, suitable for a ``SearchKey``.
+  /// - Returns: The key in `target`, suitable for a ``SearchKey``.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)
   }
 
-  /// Like ``copyKey(_:to:)`` for a target that already starts with the prefix.
+  /// Writes the rest of the entry's key, like ``copyKey(_:to:)``, if `target` already starts with
+  /// the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

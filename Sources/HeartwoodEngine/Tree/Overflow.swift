@@ -1,4 +1,4 @@
-/// Reads large values of one tree as of one state.
+/// Reads the large values of one tree in one state.
 package struct Overflow {
   package let view: PageView
   package let tree: TreeID
@@ -8,9 +8,11 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value that is in a single page, without copying it; `nil` for any other.
+  /// Returns a value that occupies a single page, without copying it.
   ///
-  /// The caller releases it.
+  /// Returns `nil` for other values.
+  ///
+  /// The caller must release the value.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)
@@ -30,7 +32,7 @@ package struct Overflow {
     else {
       throw StorageError(
         .invalidArgument,
-        "A range of \(count) bytes at \(offset) is outside the value, which has "
+        "The range of \(count) bytes at offset \(offset) exceeds the value, which has "
           + "\(reference.length) bytes.")
     }
     guard count > 0 else { return }
@@ -52,8 +54,9 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in chunks and in order; checks the hash after the
-  /// last one.
+  /// Calls `body` with all bytes of the value, in chunks and in order.
+  ///
+  /// Checks the hash after the last chunk.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -67,7 +70,7 @@ package struct Overflow {
     }
   }
 
-  /// Returns a copy of the complete value, after checking its hash.
+  /// Returns a copy of the complete value after checking the hash of the value.
   package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
     let block = ByteBlock(count: reference.length, alignment: 16)
     var end = 0
@@ -78,13 +81,14 @@ package struct Overflow {
     return block
   }
 
-  /// Checks every page and the hash of a value without copying it.
+  /// Checks every page and the hash of a value, without copying the value.
   package func verify(_ reference: OverflowReference) throws(StorageError) {
     try forEachChunk(reference) { _ throws(StorageError) in }
   }
 
-  /// Calls `body` with the number of every page of the value; an index follows the pages in it, so
-  /// that the page may be freed at once.
+  /// Calls `body` with the number of every page of the value.
+  ///
+  /// An index page follows the pages that it lists, so `body` may free each page immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -109,7 +113,9 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the page with this index among those of the value; the caller releases it.
+  /// Returns the page with this index among the pages of the value.
+  ///
+  /// The caller must release it.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {
@@ -119,7 +125,7 @@ package struct Overflow {
     let expected = index + 1 == count ? reference.length - index * capacity : capacity
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
       view.release(page)
-      throw .corrupt("A page of a large value contains a wrong number of bytes.", page: number)
+      throw .corrupt("A page of a large value contains the wrong number of bytes.", page: number)
     }
     return page
   }
@@ -135,14 +141,14 @@ package struct Overflow {
     return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
-  /// Returns one page number of an index page that must contain `count` of them.
+  /// Returns one page number in an index page, which must contain `count` page numbers.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {
     let page = try view.page(number, .overflowIndex, tree: tree, level: level)
     defer { view.release(page) }
     guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
-      throw .corrupt("An index of a large value contains a wrong number of pages.", page: number)
+      throw .corrupt("An index of a large value lists the wrong number of pages.", page: number)
     }
     return page.bytes.load32(OverflowLayout.contentOffset + index * 4)
   }

@@ -1,8 +1,9 @@
-/// The bytes of a large value: the reference in the leaf, its pages and their index pages.
+/// The layout of a large value: the reference in the leaf, the pages of the value, and their index
+/// pages.
 ///
-/// A reference replaces the value in a leaf cell. Its depth defines the root page: the only page
-/// (0), an index of pages (1), or an index of indexes (2). Every page but the last is full, so that
-/// a range read knows which pages it needs.
+/// A reference replaces the value in a leaf cell. The depth in the reference states what the root
+/// page is: the only page of the value (0), an index of pages (1), or an index of indexes (2).
+/// Every page except the last is full, so that a range read can compute which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)
   package static let hash = Field("hash", at: 8, 8)
@@ -14,12 +15,15 @@ package enum OverflowLayout {
   package static let referenceByteCount = 32
   package static let maxDepth = 2
 
-  /// In a page of kind `overflow`: the number of value bytes, which start at ``contentOffset``.
+  /// The number of value bytes in a page of kind `overflow`.
+  ///
+  /// They start at ``contentOffset``.
   package static let payloadCount = Field("payloadCount", at: 28, 4)
   package static let pageFields = [payloadCount]
 
-  /// In a page of kind `overflowIndex`: the number of page numbers, which start at
-  /// ``contentOffset``.
+  /// The number of page numbers in a page of kind `overflowIndex`.
+  ///
+  /// They start at ``contentOffset``.
   package static let indexCount = Field("indexCount", at: 28, 4)
   package static let indexFields = [indexCount]
 
@@ -33,7 +37,7 @@ package enum OverflowLayout {
     (pageByteCount - contentOffset) / 4
   }
 
-  /// Returns the number of pages, without indexes, for a value of this length.
+  /// Returns the number of pages for a value of this length, not counting index pages.
   package static func pageCount(length: Int, pageByteCount: Int) -> Int {
     let capacity = payloadCapacity(pageByteCount: pageByteCount)
     return (length + capacity - 1) / capacity

@@ -1,8 +1,8 @@
-/// The contents of a leaf cell in place of a large value.
+/// The reference to a large value, which a leaf cell contains in place of the value.
 package struct OverflowReference: Equatable {
   package let length: Int
   package let hash: UInt64
-  /// The version of the transaction that wrote the value.
+  /// The first frame of the transaction that wrote the value.
   package let base: FrameNumber
   package let root: PageNumber
   package let depth: Int
@@ -20,7 +20,7 @@ package struct OverflowReference: Equatable {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
     guard length > 0, length <= UInt64(Limits.maxValueByteCount) else {
-      throw .corrupt("A large value claims an invalid length.", page: root)
+      throw .corrupt("A large value has an invalid length.", page: root)
     }
     self.length = Int(length)
     hash = cell.load64(OverflowLayout.hash.offset)
@@ -28,11 +28,11 @@ package struct OverflowReference: Equatable {
     depth = Int(cell.load8(OverflowLayout.depth.offset))
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
-      throw .corrupt("A large value claims more pages than there are.", page: root)
+      throw .corrupt("A large value has more pages than the store.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(
-        "A large value claims an index depth that does not match its length.", page: root)
+        "A large value has an index depth that does not match its length.", page: root)
     }
   }
 

@@ -1,7 +1,10 @@
-/// Writes one large value, whose length is known from the start, in chunks.
+/// Writes one large value in chunks.
 ///
-/// It knows its pages by number and looks up their bytes in each step: between steps the
-/// transaction may spill them to the log, so that a value of any length needs little memory.
+/// The length of the value must be known from the start.
+///
+/// The writer keeps only the numbers of its pages and looks up their bytes in each step. Between
+/// steps, the transaction may spill the pages to the log, so a value of any length needs little
+/// memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -10,18 +13,20 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  /// The page for the next bytes, unless it is full.
+  /// The page for the next bytes, if it is not full.
   private var page: PageNumber = 0
-  /// The index for the next page number; 0 before there is one.
+  /// The index page for the next page number, or 0 before the first index page exists.
   private var index: PageNumber = 0
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// It is at least a page, so that a chunk that is in a page of this transaction is read
-  /// completely before that.
+  /// It is at least the size of a page, so that a chunk that is in a page of this transaction is
+  /// read completely before a spill.
   private static let stepByteCount = Limits.maxPageByteCount
 
-  /// Begins a value of `length` bytes; allocates no page before the first of them.
+  /// Begins a value of `length` bytes.
+  ///
+  /// Allocates no page before the first bytes arrive.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
@@ -36,12 +41,15 @@ package struct OverflowWriter {
       pageByteCount: pageByteCount)
   }
 
-  /// Appends the next bytes of the value; may spill pages of the transaction to the log.
+  /// Appends the next bytes of the value.
+  ///
+  /// May spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "\(chunk.count) bytes were written, but only \(length - written) of \(length) were left.")
+        "\(chunk.count) bytes were appended, but only \(length - written) of the announced "
+          + "\(length) bytes were left.")
     }
     hash.update(chunk)
     var offset = 0
@@ -53,7 +61,7 @@ package struct OverflowWriter {
     }
   }
 
-  /// Ends the value; the result belongs into a leaf.
+  /// Ends the value, and returns the reference to store in a leaf.
   package func finish() throws(StorageError) -> OverflowReference {
     guard written == length else {
       throw StorageError(
@@ -72,7 +80,7 @@ package struct OverflowWriter {
     }
   }
 
-  /// The value so far, with the depth of the complete value.
+  /// The reference to the bytes written so far, with the depth of the complete value.
   private var reference: OverflowReference {
     OverflowReference(
       length: written, hash: hash.finish(), base: pages.base, root: root, depth: depth)
@@ -95,8 +103,8 @@ package struct OverflowWriter {
 
   private mutating func beginPage() throws(StorageError) {
     if written == 0, depth > 0 {
-      // Not sooner: an index without entries must not be spilled to the log, where it would count
-      // as corruption.
+      // Do not allocate the index sooner: an index without entries must not be spilled to the log,
+      // where it would be treated as corrupt.
       root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
       if depth == 1 { index = root }
     }
@@ -104,7 +112,7 @@ package struct OverflowWriter {
     if depth == 0 { root = page } else { try enter(page) }
   }
 
-  /// Adds a page number to the index, and creates another one if it is full.
+  /// Adds a page number to the index, and creates another index page if the current one is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
     let fanout = OverflowLayout.indexCapacity(pageByteCount: pages.view.pageByteCount)
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)

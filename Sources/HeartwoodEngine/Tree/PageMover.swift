@@ -1,15 +1,18 @@
-/// Moves pages of trees to lower numbers within a transaction, so that the last ones become free.
+/// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
-/// The contents of the pages stay the same; only their numbers and the references to them change.
-/// It does not move roots implicitly, because a tree is found by its root.
+/// The contents of the pages do not change, only their numbers and the references to them. A root
+/// is moved only by ``moveRoot(_:)``, because a tree is found by its root.
 package struct PageMover {
   package let pages: WorkingPages
-  /// Pages from here on are moved to free ones before it.
+  /// The number of the first page to move.
+  ///
+  /// Pages from here on are moved to free pages before it.
   package let limit: PageNumber
-  /// The number of pages that may still be moved or read in this transaction; 0 also if no page
-  /// before the limit is free.
+  /// The number of pages that may still be moved or read in this transaction.
+  ///
+  /// It is also 0 if no page before the limit is free.
   package private(set) var budget: Int
-  /// The number of pages moved.
+  /// The number of pages moved so far.
   package private(set) var movedCount = 0
   private let path = TreePath()
   private let key = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
@@ -22,14 +25,16 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Spends some of the budget on reading a page.
+  /// Deducts the reading of one page from the budget.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes
 
-  /// Moves a node other than the root; finds its parent by the first key below it.
+  /// Moves a node that is not the root.
   ///
-  /// - Throws: `corrupt` if the tree does not lead to it.
+  /// Finds its parent by the first key in its subtree.
+  ///
+  /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
   package mutating func moveNode(_ number: PageNumber, of root: TreeRoot) throws(StorageError) {
     let start = try view.page(number)
@@ -41,16 +46,18 @@ package struct PageMover {
     view.release(leaf)
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
-      throw .corrupt("A page is in use, but its tree does not lead to it.", page: number)
+      throw .corrupt("A page is in use, but its tree has no reference to it.", page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
     else { return }
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves a root; the caller must update the reference to the tree.
+  /// Moves a root.
   ///
-  /// - Returns: The new root, or `nil` if there is no room.
+  /// The caller must update the reference to the tree.
+  ///
+  /// - Returns: The new root, or `nil` if no page before the limit is free.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
     let level = try view.level(of: root)
     let kind = level == 0 ? PageKind.leaf : .branch
@@ -61,10 +68,10 @@ package struct PageMover {
 
   // MARK: Large values
 
-  /// Moves pages of the large values of a tree, from the leaf that covers `first` on.
+  /// Moves pages of the large values of a tree, starting at the leaf that covers `first`.
   ///
-  /// - Returns: The key at which to continue with a new budget; `nil` at the end of the tree.
-  /// - Complexity: One page read for each leaf and for each index of a value.
+  /// - Returns: The key at which to continue with a new budget, or `nil` at the end of the tree.
+  /// - Complexity: One page read for each leaf and for each index page of a value.
   package mutating func moveValues(
     of root: TreeRoot, from first: [UInt8]
   ) throws(StorageError) -> [UInt8]? {
@@ -84,7 +91,9 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves the values of a leaf; false if the budget was exhausted first.
+  /// Moves the values of a leaf.
+  ///
+  /// Returns `false` if the budget was used up first.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {
@@ -103,8 +112,9 @@ package struct PageMover {
     return true
   }
 
-  /// Returns the first large value of a leaf from `slot` on; read again each time, as the leaf
-  /// changes.
+  /// Returns the first large value of a leaf from `slot` on.
+  ///
+  /// The leaf is read again each time, because it changes.
   private func value(
     in leaf: PageNumber, _ tree: TreeID, from slot: Int
   ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {
@@ -116,7 +126,7 @@ package struct PageMover {
     return (found, try OverflowReference(node.value(found), in: view))
   }
 
-  // Recursion over the two levels an index can have.
+  // This recursion is at most two levels deep, because an index has no more levels.
   private mutating func movePages(
     below index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) {
@@ -134,7 +144,7 @@ package struct PageMover {
     }
   }
 
-  /// Returns a page number of an index; `nil` after the last.
+  /// Returns a page number in an index page, or `nil` after the last.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -148,8 +158,9 @@ package struct PageMover {
 
   // MARK: Pages
 
-  /// Moves the content of a page to a lower number; `nil`, with the budget set to 0, if none is
-  /// free.
+  /// Moves the contents of a page to a lower number.
+  ///
+  /// Returns `nil`, and sets the budget to 0, if no lower number is free.
   private mutating func move(
     _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

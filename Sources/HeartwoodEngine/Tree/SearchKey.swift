@@ -1,11 +1,11 @@
 /// A key to search for or to store.
 ///
-/// Eight readable zero bytes follow the key in memory, which the creator guarantees. They make the
-/// head of any suffix a single load.
+/// The creator guarantees that eight readable zero bytes follow the key in memory. With them, the
+/// head of any suffix can be read by a single load.
 package struct SearchKey {
   package let bytes: Bytes
 
-  /// Room for the longest key and the zeros after it, a multiple of 16.
+  /// The memory size for the longest key and the zeros after it, as a multiple of 16.
   static let maxByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 
   @inline(__always)
@@ -14,7 +14,7 @@ package struct SearchKey {
   @inline(__always)
   package var count: Int { bytes.count }
 
-  /// The eight bytes from `skipped` on as a number that sorts like them, padded with zeros.
+  /// Returns the eight bytes from `skipped` on as a number that sorts like them, padded with zeros.
   @inline(__always)
   package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
 }

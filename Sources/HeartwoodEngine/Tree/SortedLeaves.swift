@@ -1,16 +1,16 @@
-/// Leaves of one state, by tree, in the order of their keys.
+/// Leaves of one state, grouped by tree and sorted by key.
 package struct SortedLeaves {
   private var pages: [TreeID: [PageNumber]] = [:]
 
   private struct Leaf {
     let page: PageNumber
     let tree: TreeID
-    /// The offset of its first key among those of all leaves.
+    /// The offset of the leaf's first key in the bytes of all first keys.
     let keyOffset: Int
     let keyCount: Int
   }
 
-  /// Finds the leaves with entries of some trees among `pages` and sorts them.
+  /// Finds the nonempty leaves of some trees among `pages`, and sorts them.
   ///
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: Each page is read once.

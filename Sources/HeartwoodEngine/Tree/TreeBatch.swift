@@ -1,23 +1,29 @@
-/// Parallel point lookups of several keys in one tree as of one state.
+/// Looks up several keys in one tree and one state in parallel.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
-/// in parallel; separate lookups would wait for each node. Adjacent keys of the batch that reach
+/// in parallel. Separate lookups would wait for each node. Adjacent keys of the batch that reach
 /// the same node share its page. The memory of the batch is reused when the caller refills it.
 package struct TreeBatch: ~Copyable {
   /// The descent of one key.
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane releases the page, or shares that of the previous lane.
+    /// Whether this lane releases the page.
+    ///
+    /// If not, it shares the page of the previous lane.
     var ownsPage = false
-    /// Above the leaves the next child; in a leaf the slot found, or -1.
+    /// Above the leaves, the number of the next child.
+    ///
+    /// In a leaf, the slot that was found, or -1.
     var target = -1
   }
 
-  /// The number of keys in a batch: enough to keep the memory system busy, few enough that the data
-  /// fetched for all of them stays in the nearest cache.
+  /// The maximum number of keys in a batch.
+  ///
+  /// It is enough to keep the memory system busy, yet small enough that the data fetched for all
+  /// keys stays in the nearest cache.
   package static let capacity = 64
-  /// Room for that many keys of a common length.
+  /// The memory size for that many keys of a common length.
   private static let keysByteCount = 8192
 
   private let view: PageView
@@ -35,8 +41,9 @@ package struct TreeBatch: ~Copyable {
 
   deinit { releasePages() }
 
-  /// Returns memory for one more key of at most `byteCount` bytes with its padding; `nil` if the
-  /// batch is full.
+  /// Returns memory for one more key of at most `byteCount` bytes, including its padding.
+  ///
+  /// Returns `nil` if the batch is full.
   @inline(__always)
   package func room(byteCount: Int) -> MutableBytes? {
     guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
@@ -48,7 +55,7 @@ package struct TreeBatch: ~Copyable {
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
     count &+= 1
-    // After the padding, on the next word.
+    // The next key starts after the padding, at the next multiple of eight.
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
@@ -75,7 +82,9 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// Returns the value found for a key; the batch keeps the page.
+  /// Returns the value that was found for a key, or `nil` if there is none.
+  ///
+  /// The batch keeps the page.
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
@@ -91,7 +100,7 @@ package struct TreeBatch: ~Copyable {
     keysEnd = 0
   }
 
-  /// Moves every lane from its branch to the child it has chosen.
+  /// Moves every lane from its branch to the child chosen for it.
   @inline(__always)
   private static func descend(
     _ lanes: inout MutableSpan<Lane>, _ count: Int, to level: Int, of tree: TreeID,
@@ -100,7 +109,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // If reading a page fails, the lanes that own one are exactly those that must release it.
+      // Update `ownsPage` at once: if reading a page fails, exactly the lanes that own a page must
+      // release it.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {

@@ -1,16 +1,21 @@
-/// Bulk-loads an empty tree in key order: it fills leaves and branches one after the other, without
-/// a search for each key.
+/// Bulk-loads an empty tree in key order.
+///
+/// It fills leaves and branches one after the other, without a search for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Everything needed for each entry is stored here directly, to avoid a retain for each object on
-  // the way to it.
+  // Everything that each entry needs is stored here directly, so that no objects have to be
+  // retained on the way to it.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last entry: if it is unchanged, so is the tree.
+  /// The view's `changeCount` after the last entry.
+  ///
+  /// If it has not changed, neither has the tree.
   private var changeCount = -1
-  /// The leaf at the right edge; its address is valid while `pages` has this `moveCount`.
+  /// The rightmost leaf.
+  ///
+  /// Its address is valid while `moveCount` equals that of `pages`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
@@ -20,12 +25,12 @@ package struct TreeBuilder {
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, leaf.node.count == 0 else {
-      throw StorageError(.invalidArgument, "Only an empty tree can be loaded in order.")
+      throw StorageError(.invalidArgument, "Only an empty tree can be bulk-loaded.")
     }
   }
 
-  /// Continues the bulk load of a tree that an earlier transaction has loaded partly, after its
-  /// last key.
+  /// Continues the bulk load of a tree after its last key, if an earlier transaction has loaded a
+  /// part of the tree.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
@@ -37,8 +42,10 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry if it fits the last leaf in place, and nothing has changed since the previous
-  /// entry; otherwise the caller must use ``append(key:value:)``.
+  /// Appends an entry if it fits in the last leaf in place, and nothing has changed since the
+  /// previous entry.
+  ///
+  /// If the result is `false`, the caller must use ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
@@ -54,8 +61,8 @@ package struct TreeBuilder {
 
   /// Appends an entry.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow all earlier keys; `tooLarge` if key or
-  ///   value exceeds its limit.
+  /// - Throws: `invalidArgument` if the key does not sort after all earlier keys; `tooLarge` if the
+  ///   key or the value exceeds its limit.
   package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
     try check(key, valueCount: value.count)
     let pages = writer.pages
@@ -74,9 +81,9 @@ package struct TreeBuilder {
     recordLast(key)
   }
 
-  /// Appends an entry whose value was already written to overflow pages of this tree.
+  /// Appends an entry whose value has already been written to overflow pages of this tree.
   ///
-  /// - Throws: As ``append(key:value:)``.
+  /// - Throws: The errors of ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.recordChange()
@@ -91,7 +98,7 @@ package struct TreeBuilder {
     guard lastCount < 0 || lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
       throw StorageError(
         .invalidArgument,
-        "The appended key does not follow the last one. Append keys in ascending order.")
+        "The appended key does not sort after the last key. Append keys in ascending order.")
     }
   }
 
@@ -102,7 +109,9 @@ package struct TreeBuilder {
     changeCount = view.changeCount
   }
 
-  /// Ends the load: merges or balances underfull nodes at the right edge.
+  /// Ends the bulk load.
+  ///
+  /// Merges or balances underfull nodes at the right edge.
   package func finish() throws(StorageError) {
     var level = 0
     while true {
@@ -121,7 +130,7 @@ package struct TreeBuilder {
     writer.path.setSlot(slot, 0)
     let isFull = slot > 0 && NodeSearch.prefixOrder(leaf.node, entry.key) == 0
     if isFull, writer.path.top > 0 {
-      // The leaf stays unchanged: reordering its bytes would not make room.
+      // Leave the full leaf unchanged, because reordering its bytes would not make room.
       try writer.appendLeaf(entry)
     } else {
       try writer.rewrite(entry, at: slot, level: 0, inserting: true)

@@ -1,12 +1,16 @@
 /// Checks a complete tree, page by page, and the references between its pages.
 ///
-/// Corruption ends the check of the affected subtree only.
+/// If a page is corrupt, the check skips only its subtree.
 package struct TreeChecks {
-  /// A sentence for each fault; empty for an intact tree.
+  /// A sentence for each fault.
+  ///
+  /// The list is empty if the tree is intact.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// A fault of one page may be found once for each entry; more findings add nothing.
+  /// The maximum number of findings.
+  ///
+  /// One fault of a page may be found for each entry, so more findings would add nothing.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
@@ -14,9 +18,9 @@ package struct TreeChecks {
 
   /// Checks the tree at `root`.
   ///
-  /// - Parameter visit: called once for each reference to a page, including those of large values;
-  ///   returns whether the page is visited for the first time. That bounds the work on bytes with
-  ///   circular references.
+  /// - Parameter visit: A function that is called for each reference to a page, including the pages
+  ///   of large values. It returns whether the page is visited for the first time, which limits the
+  ///   work if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree
@@ -34,7 +38,7 @@ package struct TreeChecks {
     }
   }
 
-  /// The separators around a node: no key is before `lower`, every key is before `upper`.
+  /// The separators around a node: all its keys are at or after `lower` and before `upper`.
   private struct Bounds {
     var lower: [UInt8] = []
     var upper: [UInt8]?
@@ -50,7 +54,8 @@ package struct TreeChecks {
     if findings.count < Self.maxFindingCount { findings.append(finding) }
   }
 
-  // Recursion over at most the levels of a tree: every child is one level below its parent.
+  // This recursion is at most as deep as the tree, because every child is one level below its
+  // parent.
   private mutating func checkNode(
     _ page: Bytes, _ number: PageNumber, level: Int, _ bounds: Bounds,
     _ visit: (PageNumber) -> Bool
@@ -60,7 +65,7 @@ package struct TreeChecks {
       return
     }
     let node = NodeView(page)
-    if node.number != number { record("Page \(number) claims to be page \(node.number).") }
+    if node.number != number { record("Page \(number) contains the page number \(node.number).") }
     let first = node.isLeaf ? 0 : 1
     if first < node.count {
       let isInOrder = [first, node.count - 1].allSatisfy { index in

@@ -1,33 +1,37 @@
-/// A position in a tree that moves from key to key in both directions.
+/// A position in a tree that can move from key to key in both directions.
 ///
-/// Holds one page, the current leaf. A cursor in a writer's view saves its key: if the writer has
-/// changed the tree since, it searches its position again before it moves or reads.
+/// A cursor holds one page, the current leaf. In a writer's view, the cursor saves its key. If the
+/// writer has changed the tree since, the cursor searches for its position again before it moves or
+/// reads.
 ///
-/// - Important: the view's owner must outlive the cursor. For one thread at a time.
+/// - Important: The view's owner must outlive the cursor. Only one thread at a time may use it.
 package final class TreeCursor {
   private let view: PageView
   private let root: TreeRoot
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The current key, preceded by its leaf's prefix.
+  /// The memory for the current key.
+  ///
+  /// It starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
-  /// A second key, for comparisons across leaves and to save the key while its position is searched
-  /// again.
+  /// The memory for a second key, for comparisons across leaves and for saving the key while its
+  /// position is searched again.
   private let otherBytes: MutableBytes
   private var keyCount = 0
-  /// The slot whose key is in `keyBytes`; -1 if none is.
+  /// The slot whose key is in `keyBytes`, or -1 if there is none.
   private var keySlot = -1
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at a row; after a change by the writer, whether it was.
+  /// Whether the cursor is at a row, or was at a row when the writer last changed something.
   private var isPositioned = false
   private var changeCount = 0
 
   /// Creates a cursor without a position.
   ///
-  /// - Parameter savesKey: required in a writer's view, where the tree changes under the cursor.
+  /// - Parameter savesKey: Whether the cursor saves its key. This is required in a writer's view,
+  ///   where the tree can change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -36,7 +40,7 @@ package final class TreeCursor {
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
-    // An empty node is the placeholder until there is a leaf.
+    // Use an empty node as a placeholder until a leaf is entered.
     node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 
@@ -48,9 +52,9 @@ package final class TreeCursor {
 
   // MARK: Positioning
 
-  /// Moves to the first key that is not before `key`.
+  /// Moves to the first key that is not less than `key`.
   ///
-  /// - Returns: whether there is one.
+  /// - Returns: Whether there is such a key.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -59,9 +63,9 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key that is before `key`.
+  /// Moves to the last key that is less than `key`.
   ///
-  /// - Returns: whether there is one.
+  /// - Returns: Whether there is such a key.
   package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -70,7 +74,9 @@ package final class TreeCursor {
     return try step(forward: false)
   }
 
-  /// Moves to the first key of the tree, if there is one.
+  /// Moves to the first key of the tree.
+  ///
+  /// Returns `false` if the tree is empty.
   package func moveToFirst() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: false, view, root))
@@ -79,7 +85,9 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key of the tree, if there is one.
+  /// Moves to the last key of the tree.
+  ///
+  /// Returns `false` if the tree is empty.
   package func moveToLast() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: true, view, root))
@@ -92,7 +100,7 @@ package final class TreeCursor {
 
   /// Moves to the next key.
   ///
-  /// - Returns: whether there is one; if not, the cursor has no position.
+  /// - Returns: Whether there is such a key. If not, the cursor has no position.
   @inline(__always)
   package func moveToNext() throws(StorageError) -> Bool {
     if savesKey { return try moveToNextSaving() }
@@ -104,7 +112,7 @@ package final class TreeCursor {
 
   /// Moves to the previous key.
   ///
-  /// - Returns: whether there is one; if not, the cursor has no position.
+  /// - Returns: Whether there is such a key. If not, the cursor has no position.
   @inline(__always)
   package func moveToPrevious() throws(StorageError) -> Bool {
     if savesKey { return try moveToPreviousSaving() }
@@ -117,7 +125,7 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If its row was removed, the cursor is already at the following one.
+    // If the current row was removed, the cursor is already at the following row.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -137,13 +145,16 @@ package final class TreeCursor {
 
   // MARK: Reading
 
-  /// The current key, followed by eight zero bytes; valid until the cursor moves.
+  /// The current key, followed by eight zero bytes.
+  ///
+  /// It is valid until the cursor moves.
   ///
   /// The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "the cursor is not at a row")
-    // A cursor that saves its key has it already, even if the writer has removed the row since.
+    // A cursor that saves its key already has the key, even if the writer has removed the row
+    // since.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -151,12 +162,12 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// Returns the current value, or the reference to it.
+  /// Returns the current value, or the reference to a large value.
   ///
-  /// Valid until the cursor moves or the writer changes something. The cursor keeps the page: the
-  /// caller must not release it.
+  /// The result is valid until the cursor moves or the writer changes something. The cursor keeps
+  /// the page, so the caller must not release it.
   ///
-  /// - Returns: `nil` if the cursor is not at a row, or the writer removed it.
+  /// - Returns: `nil` if the cursor is not at a row, or if the writer has removed the row.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
@@ -164,19 +175,21 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current row and the following ones in its leaf to `body`, until that returns false.
+  /// Passes the current row and the following rows in its leaf to `body`, until `body` returns
+  /// `false`.
   ///
-  /// Not for a writer's view. Afterwards the cursor is at the last row of the leaf. The position of
-  /// `end` in the leaf is searched once for the whole leaf.
+  /// Do not use this in a writer's view. Afterwards, the cursor is at the last row of the leaf. The
+  /// position of `end` in the leaf is searched only once.
   ///
-  /// - Parameter end: The first key that is not passed; `nil` for the whole leaf.
-  /// - Returns: Whether rows of the next leaf may also be before `end`, and `body` wants them.
+  /// - Parameter end: The key before which to stop, or `nil` to pass all rows of the leaf.
+  /// - Returns: Whether to continue with the next leaf: `body` has not stopped, and later rows may
+  ///   be before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Fields of an object are loaded again for each row, those of a value are not.
+    // Copy the fields to local variables: fields of an object would be loaded again for each row.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -191,7 +204,9 @@ package final class TreeCursor {
 
   // MARK: Positions
 
-  /// Prepares for a new position: until it is reached, the cursor has none, even after an error.
+  /// Prepares for a new position.
+  ///
+  /// Until the new position is reached, the cursor has none, even after an error.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount
@@ -226,7 +241,8 @@ package final class TreeCursor {
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned
     isPositioned = false
-    // Keys must stay in order from leaf to leaf, or corrupt branches could lead in circles.
+    // Check that keys are in order from leaf to leaf, because corrupt branches could lead in
+    // circles.
     let border = forward ? node.count &- 1 : 0
     let isKnown = wasPositioned && node.count > 0
     let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0
@@ -236,7 +252,7 @@ package final class TreeCursor {
       guard node.count > 0 else {
         emptyLeaves &+= 1
         guard emptyLeaves < view.pageCount else {
-          throw .corrupt("A tree has more empty leaves than there are pages.", page: root.page)
+          throw .corrupt("A tree has more empty leaves than the store has pages.", page: root.page)
         }
         continue
       }
@@ -254,9 +270,10 @@ package final class TreeCursor {
     return false
   }
 
-  /// Searches the saved key again.
+  /// Searches for the saved key again.
   ///
-  /// - Returns: whether it is still there; if not, the cursor is at the following key, if any.
+  /// - Returns: Whether the key still exists. If not, the cursor is at the following key, if there
+  ///   is one.
   private func restore() throws(StorageError) -> Bool {
     let saved = savedKey()
     guard try seek(saved) else { return false }
@@ -269,9 +286,9 @@ package final class TreeCursor {
     return SearchKey(otherBytes.bytes.slice(0, keyCount))
   }
 
-  /// Finds the current row again after a change; the position and the saved key stay the same.
+  /// Finds the current row again after a change, without changing the position or the saved key.
   ///
-  /// - Returns: whether the row is there.
+  /// - Returns: Whether the row still exists.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
     guard isPositioned else { return false }

@@ -1,7 +1,7 @@
 /// The pages and slots from the root of a tree to a leaf.
 ///
-/// It has fixed memory for the highest possible tree: a descent allocates nothing. The slot at
-/// level 0 is that of an entry; above it, that of the child on the path.
+/// The path has fixed memory for the highest possible tree, so a descent allocates nothing. The
+/// slot at level 0 is that of an entry; at higher levels, it is the slot of the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -27,8 +27,9 @@ final class TreePath {
     steps.store32(UInt32(truncatingIfNeeded: slot), level &* 8 &+ 4)
   }
 
-  /// Descends from the root to the leaf that covers `key` and returns that leaf; the caller sets
-  /// the slot at level 0 and releases the leaf.
+  /// Descends from the root to the leaf that covers `key`, and returns the leaf.
+  ///
+  /// The caller must set the slot at level 0, and release the leaf.
   func descend(
     to key: SearchKey, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -51,7 +52,7 @@ final class TreePath {
     return reference
   }
 
-  /// Descends from the root to the first or the last leaf.
+  /// Descends from the root to the first or the last leaf, and returns it.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -61,8 +62,9 @@ final class TreePath {
     return try descend(toLast: toLast, from: reference, level: top, view, root)
   }
 
-  /// Descends from the node of the path at `level`, which is `reference`, to the first or the last
-  /// leaf below it; consumes the reference.
+  /// Descends from a node to the first or the last leaf in its subtree, and returns the leaf.
+  ///
+  /// The node is the one at `level` in the path. Its `reference` is released.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -81,7 +83,9 @@ final class TreePath {
     return reference
   }
 
-  /// Moves to the leaf after or before the one at the end of the path; `nil` if there is none.
+  /// Moves to the leaf after or before the leaf at the end of the path.
+  ///
+  /// Returns `nil` if there is no such leaf.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

@@ -1,10 +1,12 @@
-/// A value in a leaf, or the reference to it; the page stays in memory until it is released.
+/// A value in a leaf, or the reference to a large value.
+///
+/// The page stays in memory until it is released.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool
   package let reference: PageReference
 
-  /// Creates the value of an entry of a leaf, which is in this page.
+  /// Creates the value of an entry in a leaf, whose page is `reference`.
   @inline(__always)
   init(of slot: Int, in leaf: NodeView, _ reference: PageReference) {
     let cell = leaf.leafSlot(slot)
@@ -20,7 +22,7 @@ package struct FoundValue {
   }
 }
 
-/// Point lookups in one tree as of one state.
+/// Looks up single keys in one tree and one state.
 package struct TreeReader {
   package let view: PageView
   package let root: TreeRoot
@@ -31,7 +33,9 @@ package struct TreeReader {
     self.root = root
   }
 
-  /// Returns the value stored under `key`; the caller releases its page.
+  /// Returns the value stored under `key`, or `nil` if the key does not exist.
+  ///
+  /// The caller must release the value's page.
   @inline(__always)
   package func find(_ key: SearchKey) throws(StorageError) -> FoundValue? {
     var reference = try view.root(root)

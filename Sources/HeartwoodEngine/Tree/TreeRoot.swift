@@ -1,4 +1,6 @@
-/// A tree and its root page, whose number is constant for the lifetime of the tree.
+/// A tree and its root page.
+///
+/// The root keeps its page number when the tree grows or shrinks. Only ``PageMover`` changes it.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber
@@ -10,7 +12,9 @@ package struct TreeRoot: Hashable, Sendable {
 }
 
 extension PageView {
-  /// Returns the root page of a tree; the caller releases it.
+  /// Returns the root page of a tree.
+  ///
+  /// The caller must release it.
   @inline(__always)
   package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
     let reference = try page(root.page)
@@ -31,9 +35,11 @@ extension PageView {
     return NodeView(reference.bytes).level
   }
 
-  /// Returns the node at `level` that a branch of `tree` refers to; the caller releases it.
+  /// Returns the node at `level` to which a branch of `tree` refers.
   ///
-  /// A child is exactly one level below its parent, so that no descent can run in a circle.
+  /// The caller must release it.
+  ///
+  /// A child must be exactly one level below its parent, so that no descent can run in circles.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -51,7 +57,9 @@ extension PageView {
     return reference
   }
 
-  /// Returns a page that matches the reference to it; the caller releases it.
+  /// Returns a page after checking that it matches the reference to it.
+  ///
+  /// The caller must release it.
   package func page(
     _ number: PageNumber, _ kind: PageKind, tree: TreeID, level: Int
   ) throws(StorageError) -> PageReference {

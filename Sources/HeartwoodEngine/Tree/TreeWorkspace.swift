@@ -1,14 +1,17 @@
-/// The memory of a writer for changing a tree: a path, keys under construction, copies of pages.
+/// The memory that a writer needs to change a tree: a path, keys under construction, and copies of
+/// pages.
 ///
-/// Kept as long as the writer. All but the path is allocated on first use: most changes fit their
-/// leaf and need no more.
+/// The workspace lives as long as its writer. Everything except the path is allocated on first use,
+/// because most changes fit in their leaf and need only the path.
 final class TreeWorkspace {
   let path = TreePath()
   private var keys: ByteBlock?
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// Two keys of a rebuild, valid until the next key is requested.
+  /// The memory for two keys of a rebuild.
+  ///
+  /// Each is valid until the next key is requested.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The key that a split inserts into the level above.
@@ -25,7 +28,9 @@ final class TreeWorkspace {
     return block.bytes.slice(index * SearchKey.maxByteCount, byteCount)
   }
 
-  /// Copies a page; the copy is valid until the next one with the same `index`, which is 0 or 1.
+  /// Copies a page.
+  ///
+  /// The copy is valid until the next copy with the same `index`, which is 0 or 1.
   func copy(_ page: Bytes, index: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block
@@ -34,7 +39,9 @@ final class TreeWorkspace {
     return NodeView(target.bytes)
   }
 
-  /// Copies a value that fits a page; the copy is valid until the next one.
+  /// Copies a value that fits in a page.
+  ///
+  /// The copy is valid until the next value is copied.
   func copy(_ source: Bytes, pageByteCount: Int) -> Bytes {
     let block = value ?? ByteBlock(count: pageByteCount)
     value = block

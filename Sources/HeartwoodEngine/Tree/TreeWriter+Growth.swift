@@ -1,8 +1,8 @@
-// Growth of a tree: rebuilding, splitting, and a new root above the old one.
+// Grows a tree: rebuilds and splits nodes, and adds a root above the old root.
 extension TreeWriter {
-  /// Stores an entry in the node of the path at `level` if that is not possible in place.
+  /// Stores an entry in the node at `level` in the path, if it cannot be stored in place.
   ///
-  /// It rebuilds the node with a better prefix, or splits it, which continues in the level above.
+  /// Rebuilds the node with a better prefix, or splits it. A split continues in the level above.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -37,8 +37,10 @@ extension TreeWriter {
     }
   }
 
-  /// Stores an entry that follows all others in a new leaf, after the last one, which is the end of
-  /// the path.
+  /// Stores an entry that follows all other entries in a new leaf, which is added after the last
+  /// leaf.
+  ///
+  /// The path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -50,7 +52,7 @@ extension TreeWriter {
     try insertChild(NodeEntry(key: separator, child: right), at: path.slot(1) + 1, level: 1)
   }
 
-  /// Inserts a separator and its child into the branch of the path at `level`.
+  /// Inserts a separator and its child into the branch at `level` in the path.
   func insertChild(_ entry: NodeEntry, at position: Int, level: Int) throws(StorageError) {
     if try insertInPlace(entry, at: position, level: level) { return }
     try rewrite(entry, at: position, level: level, inserting: true)
@@ -78,7 +80,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns whether an entry is the new first or last one of its level.
+  /// Returns the edge of its level at which an entry is inserted, or `none`.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {
@@ -99,10 +101,10 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two parts of a split node.
+  /// Writes the two nodes into which a node is split.
   ///
-  /// The right one and the key before it belong in the level above, unless the node was the root,
-  /// which then has both as children.
+  /// The caller must insert the right node and the key before it into the level above. If the node
+  /// was the root, the new root already has both nodes as children.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {
@@ -121,7 +123,7 @@ extension TreeWriter {
     return (right, key.bytes)
   }
 
-  /// Makes the root a branch with two children.
+  /// Turns the root into a branch with two children.
   private func growRoot(
     _ left: PageNumber, _ key: SearchKey, _ right: PageNumber, level: Int
   ) throws(StorageError) {
@@ -129,7 +131,7 @@ extension TreeWriter {
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
     page.store8(UInt8(level), PageLayout.level.offset)
     NodeEditor(page).clear()
-    // With its first child alone, the root is a node to which a rebuild can add the second.
+    // Write only the first child now. A rebuild can then add the second child.
     page.store16(1, NodeLayout.count.offset)
     page.clear(NodeLayout.prefixOffset, NodeLayout.branchEntryByteCount)
     page.store32(left, NodeLayout.prefixOffset + NodeLayout.headByteCount)

@@ -1,6 +1,6 @@
-// Removal of a range of keys: complete pages between its ends, and individual entries at the ends.
+// Removes a range of keys: complete pages within the range, and single entries at its ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to `upper`, and returns their number.
+  /// Removes all keys from `lower` up to `upper`, and returns the number of removed keys.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -12,8 +12,8 @@ extension TreeWriter {
     return count
   }
 
-  // Recursion over at most the levels of a tree. No node is held across a child, because making
-  // room moves pages.
+  // This recursion is at most as deep as the tree. No node is held while a child is processed,
+  // because making room moves pages.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -76,8 +76,10 @@ extension TreeWriter {
     return (first..<max(first, end), values)
   }
 
-  /// Merges or balances the nodes on the path to an end of the range, from the root downwards, so
-  /// that each has a neighbour below the same branch when it is processed.
+  /// Merges or balances the nodes on the path to an end of the range.
+  ///
+  /// It proceeds from the root downwards, so that each node has a neighbour under the same branch
+  /// when it is processed.
   private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {

@@ -1,6 +1,6 @@
-// Shrinking of a tree: merging neighbours, balancing them, and removing the root's level.
+// Shrinks a tree: merges and balances neighbours, and removes the level of the root.
 extension TreeWriter {
-  /// Repairs underfull nodes of the path from `first` up, then the root.
+  /// Merges or balances underfull nodes on the path, from level `first` upwards, and then the root.
   func rebalance(from first: Int) throws(StorageError) {
     var level = first
     while level < path.top {
@@ -14,9 +14,9 @@ extension TreeWriter {
     try collapseRoot()
   }
 
-  /// Merges the node of the path at `level` with a neighbour, or balances it with one.
+  /// Merges the node at `level` in the path with a neighbour, or balances it with a neighbour.
   ///
-  /// - Returns: whether the branch above lost an entry.
+  /// - Returns: Whether the branch above lost an entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count
@@ -31,8 +31,8 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns two neighbours at `level`: the children before and at entry `slot` of the branch
-  /// above.
+  /// Returns two neighbours at `level`: the children at the entries `slot` - 1 and `slot` of the
+  /// branch above.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {
@@ -51,7 +51,7 @@ extension TreeWriter {
     let merge = NodeMerge(
       entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
     guard leftNumber != rightNumber, merge.isOrdered() else {
-      throw .corrupt("The keys of two neighbours are out of order.", page: rightNumber)
+      throw .corrupt("The keys of two neighbouring nodes are out of order.", page: rightNumber)
     }
     return (leftNumber, rightNumber, merge)
   }
@@ -80,7 +80,9 @@ extension TreeWriter {
     return true
   }
 
-  /// Moves the content of a root's only child into the root.
+  /// If the root has only one child, moves the child's contents into the root.
+  ///
+  /// Repeats this as often as possible.
   private func collapseRoot() throws(StorageError) {
     while true {
       let reference = try view.root(root)

@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. A value argument may be in a page of the transaction; a
-/// key must not, since those bytes move.
+/// Only pages that change become writable. The bytes of a value argument may be in a page of the
+/// transaction. The bytes of a key must not be, because they would move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -26,8 +26,8 @@ package struct TreeWriter {
 
   /// Stores a value under a key, replacing any previous value.
   ///
-  /// - Returns: whether the key is new.
-  /// - Throws: `tooLarge` if key or value exceeds its limit.
+  /// - Returns: Whether the key is new.
+  /// - Throws: `tooLarge` if the key or the value exceeds its limit.
   package func put(_ key: SearchKey, _ value: Bytes) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: value.count)
     let fitsInline = NodeLayout.fitsInline(
@@ -38,9 +38,10 @@ package struct TreeWriter {
     return try put(key, overflow.finish())
   }
 
-  /// Stores a large value, already written to overflow pages of this tree, under a key.
+  /// Stores a large value, which has already been written to overflow pages of this tree, under a
+  /// key.
   ///
-  /// - Returns: whether the key is new.
+  /// - Returns: Whether the key is new.
   package func put(_ key: SearchKey, _ reference: OverflowReference) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: reference.length)
     reference.store(to: workspace.reference)
@@ -49,7 +50,7 @@ package struct TreeWriter {
 
   /// Removes a key and its value.
   ///
-  /// - Returns: whether the key was there.
+  /// - Returns: Whether the key existed.
   package func delete(_ key: SearchKey) throws(StorageError) -> Bool {
     let (slot, found, replaced) = try find(key)
     guard found else { return false }
@@ -76,7 +77,7 @@ package struct TreeWriter {
     try Limits.requireValue(byteCount: valueCount)
   }
 
-  /// Makes the path lead to the slot of a key, or to the slot it would get.
+  /// Sets the path to the slot of a key, or to the slot where the key would be inserted.
   @inline(__always)
   private func find(
     _ key: SearchKey
@@ -95,7 +96,7 @@ package struct TreeWriter {
     let (slot, found, replaced) = try find(key)
     pages.recordChange()
     let page = try pages.writable(path.page(0))
-    // The cells of this leaf move while it changes; no other page does.
+    // The cells of this leaf move during the change, but no other page does.
     let value =
       value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)
@@ -122,7 +123,7 @@ package struct TreeWriter {
     }
   }
 
-  /// Returns the child or the large value of an entry; `nil` after the last one.
+  /// Returns the child or the large value of an entry, or `nil` after the last entry.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int
   ) throws(StorageError) -> (child: PageNumber, value: OverflowReference?)? {
@@ -133,10 +134,10 @@ package struct TreeWriter {
     return level > 0 ? (node.child(index), nil) : (0, try overflow(of: node, index))
   }
 
-  // Recursion over at most the levels of a tree: every child is one level below its parent. No node
-  // is held across a child, because making room moves pages.
+  // This recursion is at most as deep as the tree, because every child is one level below its
+  // parent. No node is held while a child is processed, because making room moves pages.
   //
-  // Returns the number of entries it had.
+  // Returns the number of entries in the subtree.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

@@ -119,7 +119,7 @@ struct NodeChecksTests {
     page.store8(9, PageLayout.kind.offset)
     #expect(check() == "The kind of the page is not valid in a tree.")
     page.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
-    #expect(check() == "A leaf claims a level above 0.")
+    #expect(check() == "A leaf has a level above 0.")
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
     page.store16(0, NodeLayout.count.offset)
     #expect(check() == "A branch has no child.")
