@@ -9,8 +9,8 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// The bitmap pages to create when the page count rises from `before` to `after`, without that of
-  /// page 0.
+  /// Returns the bitmap pages to create when the page count grows from `before` to `after`,
+  /// excluding page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

@@ -79,7 +79,7 @@ package final class PageIndex: @unchecked Sendable {
   }
 
   /// Returns the node with the entry in it or below it; consumes the caller's reference.
-  // Recursion over at most six levels of this process's own memory.
+  // The recursion has at most six levels, through nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -105,7 +105,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
-  // Recursion over at most six levels of this process's own memory.
+  // The recursion has at most six levels, through nodes that this process has built.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -286,7 +286,7 @@ extension PageIndex {
 
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // Recursion over at most six levels of this process's own memory.
+    // The recursion has at most six levels, through nodes that this process has built.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
