@@ -1,6 +1,6 @@
 extension KeyspaceWriter {
-  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`, or
-  /// with `nil` for a missing key.
+  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`,
+  /// or with `nil` for a missing key.
   ///
   /// It is faster than the same number of single reads, for keys in any order, because it looks up
   /// the keys in batches whose memory accesses overlap. Each span is valid during its call of
@@ -16,8 +16,8 @@ extension KeyspaceWriter {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`, or
-  /// with `nil` for a missing key.
+  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`,
+  /// or with `nil` for a missing key.
   ///
   /// It works like ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
@@ -26,8 +26,8 @@ extension KeyspaceWriter {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each string key in this transaction, in the order of `keys`, or
-  /// with `nil` for a missing key.
+  /// Calls `body` with the value of each string key in this transaction, in the order of `keys`,
+  /// or with `nil` for a missing key.
   ///
   /// It works like ``getMany(_:_:)-([Int64],_)``.
   ///
