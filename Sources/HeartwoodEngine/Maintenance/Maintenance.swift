@@ -20,7 +20,7 @@ final class Maintenance: @unchecked Sendable {
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
-  /// The thread, until it is stopped.
+  /// The background thread; `nil` if it is stopped or maintenance is inline.
   private var thread: SystemThread?
   private var isRunRequested = false
   private var runCount = 0
@@ -262,7 +262,7 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // An error is ignored here: the next reader gets it.
         try? table.releaseCheckpointedSegments()
-        // Other processes may have synced what this one has written.
+        // Other processes may have synced segments that this process has written.
         files.closeDurableSegments()
         lock.acquire()
       } else {

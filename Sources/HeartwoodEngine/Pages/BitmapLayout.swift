@@ -1,4 +1,5 @@
-/// The bytes of a bitmap page after the common header: one bit for each page, set if in use.
+/// The bytes of a bitmap page after the common header: one bit for each page, set if the page is in
+/// use.
 ///
 /// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages, starting with itself.
 /// Bits of pages that do not exist are zero.

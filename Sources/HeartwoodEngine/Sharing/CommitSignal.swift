@@ -58,7 +58,8 @@ package final class CommitSignal: @unchecked Sendable {
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified; they check for themselves.
+      // If the query fails, other processes are not notified, but find the commit in their next
+      // check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }

@@ -26,7 +26,7 @@ package final class StoreFiles: Sendable {
   package let keeping: ExclusiveByte
   /// The maximum time that a call waits for an operation of another process; `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// Checks that the names of the store still refer to its files.
+  /// Checks that the file names of the store still refer to the open files.
   package let opened: OpenedFiles
   /// Tracks the waits of this process that have no time limit.
   package let waits = LockWaits()

@@ -66,7 +66,7 @@ package final class GenerationState: @unchecked Sendable {
   /// Returns a source for a transaction that builds on this state.
   ///
   /// - Parameters:
-  ///   - index: The index of this state, with the pages that the transaction has written to the
+  ///   - index: The index of this state, plus the pages that the transaction has written to the
   ///     log.
   ///   - loader: A loader from ``loader(for:)``; the caller keeps it and the index alive.
   func source(

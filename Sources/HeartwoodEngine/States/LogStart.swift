@@ -1,7 +1,7 @@
 /// The point at which reading the log starts: the page file's state, or a generation in the map of
 /// retained frames.
 package struct LogStart {
-  /// The state the page file holds.
+  /// The state of the page file.
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
   package let point: CommitPoint
@@ -9,7 +9,7 @@ package struct LogStart {
   package let index: PageIndex
   /// The lineages that have ended at or before `point`.
   package let lineages: [EndedLineage]
-  /// The map, if it extends beyond the page file.
+  /// The map, if it extends beyond the page file's state.
   package let map: RetainedFrameMap?
   /// The serial number of the map in the file, whether or not the map is used.
   package let serial: UInt64?

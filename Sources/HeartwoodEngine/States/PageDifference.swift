@@ -3,9 +3,9 @@
 /// Both states are live, so no checkpoint has passed the older one. The index of the newer state
 /// therefore has an entry for every page written between the two, however the index was built.
 package struct PageDifference {
-  /// Pages in use in the newer state that were written after the older one, in page order.
+  /// The pages in use in the newer state that were written after the older one, in page order.
   package private(set) var written: [PageNumber] = []
-  /// Pages in use in the older state that were written or freed after it, in page order.
+  /// The pages in use in the older state that were written or freed after it, in page order.
   package private(set) var replaced: [PageNumber] = []
   private let older: GenerationState
   private let newer: GenerationState

@@ -214,8 +214,8 @@ extension PageIndex {
 
     // MARK: Creating and changing
 
-    /// Returns a node with only one reference, with the entries of `node` and a word for `slot`;
-    /// consumes the caller's reference.
+    /// Returns an unshared node that has the entries of `node` and a word for `slot`; consumes the
+    /// caller's reference.
     fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
       let bit: UInt64 = 1 << UInt64(slot)
       guard let node else { return Node(slots: bit, newest: 0) }

@@ -4,7 +4,7 @@
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
-  /// The mapped page file, for pages without an entry in the index.
+  /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
   /// Whether every page is verified again, even if its verified bit is set; for `verify()`.
   let alwaysVerifies: Bool

@@ -13,7 +13,7 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Returns whether the page is in use; cheap if called in page order.
+  /// Returns whether the page is in use; calls in page order read each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }

@@ -38,7 +38,7 @@ package struct WorkingTable {
     blocks[position(of: number)]
   }
 
-  /// Returns whether the table has an entry for the page, with bytes or without.
+  /// Returns whether the table has an entry for the page, even one without bytes.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page, or `nil` to record that the writer has none.

@@ -4,7 +4,7 @@ extension Store {
   ///
   /// The changes lead from `source` to `target`, whichever is newer. A value that was rewritten
   /// with the same bytes is not a change, and neither is the creation or removal of a keyspace
-  /// without entries. Names are ordered by their UTF-8, keys by their encoded bytes.
+  /// without entries. Names are ordered by their UTF-8 bytes, keys by their encoded bytes.
   ///
   /// - Parameters:
   ///   - source: The generation at which the changes start; a snapshot of this store.

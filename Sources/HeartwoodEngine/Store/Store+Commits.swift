@@ -28,7 +28,7 @@ extension Store {
 
 /// A sequence of the newest generations of a store.
 public struct Commits: AsyncSequence, Sendable {
-  /// The newest generation when the element was requested or notified.
+  /// The newest generation at the time the element is returned.
   public typealias Element = Generation
   /// The type of errors; waiting never fails.
   public typealias Failure = Never

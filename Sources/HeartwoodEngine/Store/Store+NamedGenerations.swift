@@ -32,7 +32,8 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // The store cannot be suspended while the list is being replaced.
+      // The snapshot is checked again here, because the store cannot be suspended while the list is
+      // being replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(

@@ -159,7 +159,7 @@ public final class Store: Sendable {
 
   /// Pins a given generation, if it is live or has not been reclaimed yet.
   ///
-  /// - Throws: `generationExpired` if a checkpoint has passed it, or if it was never a commit.
+  /// - Throws: `generationExpired` if the generation is no longer live, or was never a commit.
   /// - Complexity: As ``snapshot()``. If this process holds no snapshot of the generation, also two
   ///   reads for each segment of the log, and one for each group in segments without a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {

@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
 
   /// The way in which pages are read.
   public enum Access: Sendable {
-    /// Files are mapped and pages are used in place: the fastest way.
+    /// Files are mapped and pages are read in place, which is the fastest way.
     case mapped
     /// Pages are read into a bounded cache and verified there, so that nothing outside this
     /// process, not even a media error, can disturb a reader.

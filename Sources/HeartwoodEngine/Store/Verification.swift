@@ -1,6 +1,6 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// A sentence for each fault; empty for an intact store.
+  /// The faults that were found, one sentence for each; empty for an intact store.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)

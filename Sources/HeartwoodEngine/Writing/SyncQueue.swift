@@ -61,7 +61,7 @@ package final class SyncQueue: @unchecked Sendable {
       try waitForByte(.exclusive)
     }
     let result = Result { () throws(StorageError) in
-      // Another process may have synced for all since the caller checked.
+      // Another process may have synced the commit since the caller checked.
       if files.counters.durable < generation { try sync() }
     }
     try locks.unlock(byte: LockByte.sync)

@@ -144,7 +144,7 @@ package final class WorkingPages {
   /// Records a change, so that cursors of this transaction search for their position again.
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page beyond or within the page count, without consulting the bitmaps.
+  /// Creates a page, which may be beyond the page count, without consulting the bitmaps.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
