@@ -18,11 +18,10 @@ struct MaintenanceSchedule {
 
   /// A number of frames that no log has, small enough to be added without overflow.
   private static let never: UInt64 = 1 << 48
-  /// Writers wait for a run once the log has grown to this many times the length that makes a run
-  /// due.
+  /// Writers wait for a run once the log reaches this multiple of the length that makes a run due.
   private static let stallFactor: UInt64 = 4
-  /// While generations are held, a run is due once the new log has one frame for this many pages
-  /// with retained frames.
+  /// While generations are held, a run is due only after one new frame for this many retained
+  /// pages.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.

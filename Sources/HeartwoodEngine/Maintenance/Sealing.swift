@@ -1,5 +1,5 @@
-/// Seals segments that are full and durable: writes their footers, which are then read at opening
-/// instead of every group header.
+/// Seals segments that are full and durable: writes their footers, so that opening the store does
+/// not need to read their group headers.
 ///
 /// A footer is a cache. It is not synced separately, and a failed write only leaves the segment
 /// without a footer. An error in reading the log is ignored, because the next reader of the log

@@ -221,7 +221,8 @@ package struct HeaderSlot: Hashable, Sendable {
   /// - Throws: `corrupt` if neither slot is valid.
   package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
     guard let newest = newest(slots) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
+      throw .corrupt(
+        "Neither header slot of the page file is intact. Restore a backup.", file: "pages")
     }
     return newest
   }

@@ -19,7 +19,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   private var wanted = 1
   /// The last segment allocated to a writer, which may be filling it before any state contains it.
   private var newestAllocated: UInt64?
-  /// Whether a writer has used the reserve, and it has not been refilled since.
+  /// Whether the reserve was used by a writer and has not been refilled yet.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(

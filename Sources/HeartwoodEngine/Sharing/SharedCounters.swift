@@ -116,7 +116,7 @@ package final class SharedCounters: @unchecked Sendable {
     counter(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
   }
 
-  /// Issues a full memory barrier, which separates all earlier memory accesses from all later ones.
+  /// Issues a full memory barrier, which orders all earlier memory accesses before all later ones.
   package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
 
   package var appended: FrameNumber { load(CountersLayout.appended) }

@@ -25,8 +25,7 @@ extension GenerationTable {
     }
   }
 
-  /// The generations whose lock byte this process has locked, including those whose state is not
-  /// built yet.
+  /// The generations that this process has locked, including those whose state is not built yet.
   package var lockedGenerations: Set<FrameNumber> {
     lock.withLock { Set(entries.keys).union(building.keys) }
   }

@@ -53,7 +53,7 @@ extension StoreFiles {
     let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
       throw .corrupt(
-        "Neither header slot of the page file leads to the start of the log.", file: "pages")
+        "Neither header slot of the page file contains a completed checkpoint.", file: "pages")
     }
     return header
   }
@@ -86,8 +86,8 @@ extension StoreFiles {
   ///
   /// Returns `nil` if the log no longer leads to that generation.
   ///
-  /// The caller needs a verified pin of the newer generation or the writer lock. Frames of the
-  /// older index that the newer generation still contains exist, whatever maintenance runs have
+  /// The caller needs a verified pin of the newer generation or the writer lock. A frame in the
+  /// older index still exists if the newer generation contains it, whatever maintenance runs have
   /// done meanwhile.
   ///
   /// - Complexity: Reads one page for each group between the two generations, and one more for each

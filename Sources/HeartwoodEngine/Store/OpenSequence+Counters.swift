@@ -20,8 +20,8 @@ extension OpenSequence {
         guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
           throw StorageError(
             .busy,
-            "A write or sync of this store failed. Close it in all processes that read it, then "
-              + "open it for writing again.", file: path)
+            "An earlier write or sync of this store failed. Close the store in all processes that "
+              + "read it, then open it for writing again.", file: path)
         }
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
@@ -102,7 +102,7 @@ extension OpenSequence {
   }
 
   /// Returns the generations below the newest that can be read in a new boot: named generations,
-  /// and those that a read-only process has locked since before.
+  /// and those that a read-only process still has locked.
   ///
   /// A lock alone is not enough: a generation that is within the map and not one of its retained
   /// generations can no longer be read.

@@ -173,8 +173,8 @@ struct OpenSequence {
     else {
       throw StorageError(
         .invalidArgument,
-        "The page size or segment size is invalid. A page has 4096 to 65536 bytes and a segment at "
-          + "least eight pages, both powers of two.")
+        "The page size or segment size is invalid. A page must have 4096 to 65536 bytes, and a "
+          + "segment at least eight pages; both sizes must be powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,

@@ -70,7 +70,7 @@ struct StoreCopy {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "A copy never replaces anything, and this path exists. Use a path that does not exist.",
+        "A copy never replaces anything, but this path exists. Use a path that does not exist.",
         file: path)
     }
   }

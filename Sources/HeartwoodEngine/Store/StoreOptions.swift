@@ -66,7 +66,7 @@ public struct StoreOptions: Sendable {
   /// The number of bytes of log, written while older generations are held, after which frames that
   /// no generation can read are reclaimed.
   ///
-  /// The number is larger if these generations retain more than eight times as much.
+  /// The limit is higher if these generations retain more than eight times this number.
   public var reclaimLogByteCount = 1536 << 10
   /// The number of bytes in a log segment: a power of two, at least eight pages, fixed when the
   /// store is created.

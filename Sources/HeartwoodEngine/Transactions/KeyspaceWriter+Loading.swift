@@ -141,7 +141,9 @@ public struct KeyspaceLoader: ~Copyable {
   /// Makes the transaction impossible to commit.
   func abort() throws {
     try session.changing { () throws(StorageError) in
-      throw StorageError(.invalidArgument, "A bulk load failed. Roll the transaction back.")
+      throw StorageError(
+        .invalidArgument,
+        "A bulk load failed, so the transaction cannot be committed. Roll it back.")
     }
   }
 }

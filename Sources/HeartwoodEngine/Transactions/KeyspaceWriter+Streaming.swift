@@ -25,7 +25,8 @@ extension KeyspaceWriter {
   ) throws(StorageError) -> Result<Void, any Error> {
     requireOpen()
     guard byteCount >= 0 else {
-      throw StorageError(.invalidArgument, "A value cannot have \(byteCount) bytes.")
+      throw StorageError(
+        .invalidArgument, "The byte count of a value must not be negative; it is \(byteCount).")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

@@ -23,7 +23,8 @@ struct FreeSpace {
       let bitmap = Int(lowestFree) / pagesPerBitmap
       let bitmapPage = bitmap * pagesPerBitmap
       guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
-        throw StorageError(.diskFull, "The store has the maximum number of pages. Delete data.")
+        throw StorageError(
+          .diskFull, "The store has reached the maximum number of pages. Delete data.")
       }
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))

@@ -228,7 +228,7 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees the buffers that a transaction needed in excess of the number to keep.
+  /// Frees all buffers beyond the number to keep.
   ///
   /// Within a transaction, later pages reuse the buffers of spilled pages.
   func trim() {
