@@ -20,8 +20,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// Writers wait for a run once the log reaches this multiple of the length that makes a run due.
   private static let stallFactor: UInt64 = 4
-  /// While generations are held, a run is due only after one new frame for this many retained
-  /// pages.
+  /// The number of retained pages for each frame of new log between two runs, while generations are
+  /// held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.

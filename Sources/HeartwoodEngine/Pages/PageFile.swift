@@ -165,7 +165,7 @@ package final class PageFile: @unchecked Sendable {
 
   /// Reads a page, and returns the number of bytes read.
   ///
-  /// The number is less than a page past the end of the file.
+  /// Past the end of the file, it reads less than a complete page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

@@ -18,7 +18,7 @@ package final class StoreFiles: Sendable {
   package let activity = ActivityCounters()
   /// Allocates the segments that a writer needs.
   package let allocator: SegmentAllocator
-  /// The commit after which the log is read by its group headers.
+  /// The commit after which the log is read from its group headers.
   package let start: CommitPoint
   /// Serialises maintenance runs.
   package let maintenance: ExclusiveByte
@@ -36,7 +36,7 @@ package final class StoreFiles: Sendable {
   /// Collects the files of an open store.
   ///
   /// - Parameters:
-  ///   - start: The commit after which the log is read by its group headers.
+  ///   - start: The commit after which the log is read from its group headers.
   ///   - countersFile: The file of `counters`; `nil` if they are private to this process.
   ///   - busyMilliseconds: The time that a writer waits for a process that creates segments or
   ///     replaces the list of named generations; in both cases the writer has changed nothing yet.

@@ -183,7 +183,7 @@ package final class GenerationTable: @unchecked Sendable {
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Adds a generation whose lock is verified, which no maintenance run releases from now on.
+  /// Adds a generation whose lock is verified, so that no maintenance run can release it.
   ///
   /// The caller holds the table's lock, which is released to build the state, and is not held on
   /// return.
@@ -211,8 +211,8 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns the state of a generation, which may be known or is built from the files, starting at
-  /// the nearest known state.
+  /// Returns the state of a generation: a known state, or one built from the nearest known state or
+  /// from the files.
   ///
   /// The caller needs a verified pin of the generation, the maintenance lock, or, for the newest
   /// appended generation, the writer lock.

@@ -13,8 +13,8 @@ public struct LiveGeneration: Hashable, Sendable {
   public var holders: [StoreHolder]
   /// The number of bytes of log that only this generation retains.
   ///
-  /// Once it is released, the next maintenance run frees them, in addition to frames of pages that
-  /// can then be written back to the page file.
+  /// Once the generation is released, the next maintenance run frees them, in addition to frames of
+  /// pages that can then be written back to the page file.
   public var retainedByteCount: Int
 }
 

@@ -12,8 +12,8 @@ extension Store {
   ///   - isWanted: A function that returns whether to compare a keyspace, by its name; if omitted,
   ///     all are compared. Leaves of other keyspaces are not read.
   ///   - body: Called once for each key. It may read and write the store.
-  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `closed`; `corrupt` or
-  ///   `io`; any error of `body`.
+  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `closed`;
+  ///   `corrupt` or `io`; any error of `body`.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
   ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
   public func changes(

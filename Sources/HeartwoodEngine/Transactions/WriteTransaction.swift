@@ -57,8 +57,8 @@ public struct WriteTransaction {
   /// The changes lead from that generation to the snapshot, as in `Store.changes`. The generation
   /// may be newer than any snapshot, because its commit may still be waiting for its sync.
   ///
-  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `corrupt` or `io`; any
-  ///   error of `body`.
+  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `corrupt`
+  ///   or `io`; any error of `body`.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {

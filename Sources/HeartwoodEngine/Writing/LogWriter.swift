@@ -99,7 +99,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, at least one.
+  /// Divides images and void ranges into at least one group.
   ///
   /// Each header lists as many images as fit, then as many void ranges as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {

@@ -84,7 +84,7 @@ extension WorkingPages {
       // Disk space for committed pages is allocated now, so that a checkpoint never lacks it. No
       // process ever truncates the pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
-      // The mappings through which the new state is read are created now too.
+      // The mappings for reading the new state are created now as well.
       _ = try files.pageFile.regions(covering: pageCount)
       // A transaction that needs no more pages than it frees may use the reserve.
       return try writer.commit(
