@@ -1,9 +1,10 @@
 /// M4: log reclamation, which frees every frame that no retained generation can reach.
 ///
-/// Of each page, only its newest frame up to each retained generation can be read. A frame is never
-/// dead merely because it is in the page file: a reader may hold a pointer to it. The map that
-/// lists the retained frames is durable before the first hole is punched. Every run that does not
-/// know them to be complete punches the holes again, since the previous one may have died half way.
+/// For each page and each retained generation, only the newest frame up to that generation can be
+/// read. A frame is not freed merely because its page is in the page file: a reader may hold a
+/// pointer to the frame. The map of retained frames is durable before the first hole is punched. A
+/// run punches all holes again unless this process completed the previous run, which may have died
+/// half way.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -11,7 +12,7 @@ package struct LogReclamation {
     package let index: PageIndex
   }
 
-  /// The reclaimed segments and bytes.
+  /// The deleted segments and the number of reclaimed bytes.
   package struct Result {
     package var deletedSegments: Set<UInt64> = []
     package var byteCount = 0
@@ -23,10 +24,12 @@ package struct LogReclamation {
   private let map: RetainedFrameMap
   private let distinctPageCount: Int
 
+  /// Computes the map of the frames to retain.
+  ///
   /// - Parameters:
-  ///   - retainedGenerations: The retained generations, ascending, the newest durable state last;
-  ///     never empty.
-  ///   - previous: The map so far.
+  ///   - retainedGenerations: The retained generations in ascending order, ending with the newest
+  ///     durable state; never empty.
+  ///   - previous: The map of the previous reclamation; `nil` if there is none.
   package init(
     files: StoreFiles, retainedGenerations: [RetainedGeneration], checkpointed: FrameNumber,
     lineages: [EndedLineage], previous: RetainedFrameMap?
@@ -37,8 +40,7 @@ package struct LogReclamation {
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
-      // A frame that is not newer than the previous retained generation is retained for that one
-      // already.
+      // The previous retained generation already retains every frame that is not newer than it.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }
@@ -64,7 +66,8 @@ package struct LogReclamation {
     var keptBefore = (previous?.retainedFrames ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Segments before the page file's state are deleted already.
+      // Segments beyond the map are skipped; segments below the page file's state are deleted
+      // already.
       guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.removeFrames(&kept, in: slots)
@@ -72,7 +75,7 @@ package struct LogReclamation {
       if !wasComplete || last > previous?.end.frame ?? 0 {
         result.byteCount += try clear(segment, keeping: here)
       } else if here.count != hereBefore.count {
-        // The frames that the last map left out are holes already.
+        // The frames that the previous map does not list are holes already.
         let runs = lost(hereBefore, keeping: here)
         result.byteCount +=
           here.isEmpty
@@ -88,8 +91,9 @@ package struct LogReclamation {
     return result
   }
 
-  /// Returns the retained frames in a range of slots; earlier ones, whose segment is missing, are
-  /// skipped.
+  /// Removes and returns the retained frames in a range of slots.
+  ///
+  /// Earlier frames, whose segment is missing, are removed too.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>
@@ -102,8 +106,8 @@ package struct LogReclamation {
 
   /// Punches a hole for every run of slots without a retained frame.
   ///
-  /// In a segment that takes no more frames this includes header and footer, because the map
-  /// replaces them.
+  /// If the map covers the complete segment, the holes include the segment's header and footer,
+  /// which the map replaces.
   private func clear(
     _ segment: UInt64, keeping retainedFrames: ArraySlice<RetainedFrameMap.RetainedFrame>
   ) throws(StorageError) -> Int {
@@ -121,9 +125,9 @@ package struct LogReclamation {
     return try punch(dead, in: segment)
   }
 
-  /// Returns the frames of a segment that the last map retained and this one does not, in runs.
+  /// Returns the runs of frames in a segment that the previous map lists and this one does not.
   ///
-  /// It excludes frames that have been checkpointed since: a reader may hold a pointer to one.
+  /// Frames that have been checkpointed since are excluded: a reader may hold a pointer to one.
   private func lost(
     _ before: ArraySlice<RetainedFrameMap.RetainedFrame>,
     keeping now: ArraySlice<RetainedFrameMap.RetainedFrame>

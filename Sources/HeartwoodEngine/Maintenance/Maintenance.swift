@@ -1,7 +1,7 @@
 /// Runs checkpoints when they are due, and releases idle pins.
 ///
-/// Its thread holds the parts of the store, never the store itself, so that an unreferenced store
-/// is still deallocated. Thread-safe.
+/// Its thread references the components of the store, never the store itself, so that an
+/// unreferenced store is deallocated. Thread-safe.
 final class Maintenance: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let files: StoreFiles
@@ -11,24 +11,26 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether the caller of `write` runs maintenance after its commit, instead of a thread.
+  /// Whether the thread that calls `write` runs maintenance after its commit, instead of a
+  /// background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// Receives the errors of runs on the thread, once for each distinct error in a row.
+  /// Receives the errors of background runs; an error that repeats in consecutive runs is reported
+  /// once.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
-  /// The thread, until it is stopped.
+  /// The background thread; `nil` if it is stopped or maintenance is inline.
   private var thread: SystemThread?
   private var isRunRequested = false
   private var runCount = 0
   private var lastError: StorageError?
   private var areSegmentsRequested = false
   private var ages = false
-  /// The time of the next check for generations held for a while; `nil` while none is held.
+  /// The time of the next check of held generations; `nil` while none is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
-  /// The first segment that has not requested its successor yet.
+  /// The lowest segment whose successor has not been requested yet.
   private var nextSegment: UInt64 = 0
 
   init(
@@ -49,16 +51,18 @@ final class Maintenance: @unchecked Sendable {
     sealing = Sealing(files)
   }
 
-  /// The interval of checks whether another process has checkpointed the log.
+  /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval of checks for held generations; those held at two checks get a holder lock.
+  /// The interval between checks of held generations; a generation held at two consecutive checks
+  /// gets a holder lock.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Starts the thread, if there is to be one, and publishes that the store is open here; may be
-  /// called again after a stop.
+  /// Starts the thread and publishes that this process has the store open.
+  ///
+  /// Does nothing if maintenance is inline. May be called again after ``stop()``.
   func start() {
-    // An inline store must behave deterministically, so it publishes nothing that differs each
+    // A store with inline maintenance must behave deterministically, so it publishes no PID and no
     // time.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
@@ -72,7 +76,7 @@ final class Maintenance: @unchecked Sendable {
       expiry: { [weak self] in self?.scheduleAfterExpiry() })
   }
 
-  /// Stops the thread, and waits until it has ended and released the store's parts.
+  /// Stops the thread, and waits until it has ended and released the store's components.
   func stop() {
     lock.acquire()
     isStopped = true
@@ -83,8 +87,11 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Checks whether a commit has made the log long enough for a run, or used up a segment; waits
-  /// for a run if the log grows faster than runs shorten it.
+  /// Requests a run if a commit has made the log long enough, and the next segment if the current
+  /// one is half full.
+  ///
+  /// With inline maintenance, it performs both at once. Otherwise it waits for a run if the log
+  /// grows faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
@@ -109,10 +116,10 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Waits until one run has ended; with the lock held.
+  /// Waits until a run has ended; the caller holds the lock.
   ///
-  /// - Returns: Whether a run has ended; false after the timeout. A process suspended in the middle
-  ///   of its run must not keep others from committing for ever.
+  /// - Returns: Whether a run has ended; `false` after the timeout. A process suspended in the
+  ///   middle of its run must not block other processes' commits forever.
   private func waitForRun() -> Bool {
     let count = runCount
     let clock = SystemThread.monotonicMilliseconds
@@ -124,7 +131,8 @@ final class Maintenance: @unchecked Sendable {
     return true
   }
 
-  /// Creates segments ahead, and seals full ones: a store with rare checkpoints has many.
+  /// Creates segments ahead of the writer, and seals full segments, of which a store with rare
+  /// checkpoints has many.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()
@@ -135,7 +143,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The error of the newest checkpoint, of this process or another; `nil` if that succeeded.
+  /// The error of the last checkpoint, in this process or another; `nil` if it succeeded.
   var error: StorageError? {
     let own = lock.withLock { lastError }
     if own?.kind == .foreignStore { return own }
@@ -145,11 +153,12 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance now, after waiting for a run in progress.
   ///
-  /// - Parameter isScheduled: Whether to reclaim log only if there is enough of it.
+  /// - Parameter isScheduled: Whether to reclaim log only if enough was written since the last
+  ///   reclamation.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Cleared before the run: it may be too late for a request made during the run.
+    // Cleared before the run, because the run may not cover a request that is made meanwhile.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -160,7 +169,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // First wake the threads that wait for this run; what follows may fail.
+    // Wakes the threads that wait for this run before the next step, which may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -171,7 +180,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, nothing is written to them, including this counter.
+    // If the files were replaced, nothing is written to them, not even this counter.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1
@@ -197,7 +206,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// An old generation has expired: the log it retained may be worth a run.
+  /// Requests a run after an old generation has expired, if the log is long enough.
   func scheduleAfterExpiry() {
     lock.withLock {
       let counters = files.counters
@@ -209,7 +218,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The body of the thread: sleeps until work is due.
+  /// Runs on the thread: does the work that is due, and sleeps until more is due.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -217,7 +226,8 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // A writer that finds no segment creates it and gets the error.
+        // The error is ignored here: a writer that needs the segment creates it, and gets the
+        // error.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -227,7 +237,7 @@ final class Maintenance: @unchecked Sendable {
           _ = try run(isScheduled: true)
           reported = nil
         } catch {
-          // The error is in the statistics too, and the next run throws it again.
+          // A repeated error is reported only once; the statistics also contain it.
           if error != reported { report(error) }
           reported = error
         }
@@ -252,7 +262,7 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // An error is ignored here: the next reader gets it.
         try? table.releaseCheckpointedSegments()
-        // Other processes may have synced what this one has written.
+        // Other processes may have synced segments that this process has written.
         files.closeDurableSegments()
         lock.acquire()
       } else {

@@ -1,25 +1,24 @@
 /// The result of one maintenance run.
 public struct CheckpointResult: Hashable, Sendable {
-  /// The checkpointed generation: the page file holds it, and nothing up to it needs the log any
-  /// more.
+  /// The checkpointed generation, whose pages are all in the page file.
   public var checkpointedGeneration: Generation
-  /// Pages written to the page file.
+  /// The number of pages written to the page file.
   public var pageCount = 0
-  /// Log segments deleted.
+  /// The number of log segments deleted.
   public var segmentCount = 0
-  /// Bytes of log reclaimed within segments that stay, because no generation can read them any
-  /// more.
+  /// The number of bytes that were reclaimed within the remaining segments of the log, because no
+  /// generation can read them any more.
   public var reclaimedByteCount = 0
-  /// The oldest live generation that kept the checkpoint from advancing further, if one did.
+  /// The oldest live generation, if it kept the checkpoint from advancing further.
   public var blockingGeneration: Generation?
 }
 
 /// One maintenance run: decides which generations are dead, then writes pages back to the page
 /// file, deletes segments and reclaims frames that can no longer be read.
 ///
-/// Steps M1 to M4 of `Docs/Internals/Concurrency.md`, by number. Runs are serialised by the
-/// maintenance lock, and readers never wait for them. A process may die at any step: before the
-/// decision is published nothing has changed, afterwards the next run completes the work.
+/// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
+/// maintenance lock, and readers never wait for them. A process may die at any step: until the
+/// decision is published nothing has changed, and afterwards the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -28,9 +27,11 @@ struct MaintenanceRun {
   /// The lineages that have ended, for the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
-  /// Whether to write the header slot even if no page moves: it carries the durable watermark.
+  /// Whether to write the header slot, which contains the durable watermark, even if no page is
+  /// written.
   let writesWatermark: Bool
-  /// The number of log frames after the last map, or the page file's state, that justify a new map.
+  /// The minimum number of log frames, after the last map or the page file's state, that justifies
+  /// writing a new map.
   let minReclaimFrameCount: UInt64
 
   /// The decision of a run.
@@ -39,15 +40,15 @@ struct MaintenanceRun {
     let low: FrameNumber
     /// The newest durable state, T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
-    /// The generations to retain, T last; empty if nothing is to be reclaimed.
+    /// The generations to retain, ending with T; empty if no log is to be reclaimed.
     var retainedGenerations: [FrameNumber] = []
   }
 
   /// Runs maintenance, after waiting for a run in progress.
   ///
   /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one of the
-  ///   log and one of the directory; for log reclamation, the map is written and synced, and one
-  ///   hole punched for each run of dead frames.
+  ///   log and one of the directory. Log reclamation also writes and syncs the map, and punches one
+  ///   hole for each run of dead frames.
   func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
@@ -62,13 +63,13 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // The contents read from `kept` may be a release that is not durable yet.
+        // `kept` may have been read after a release that is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
-        // A full disk leaves the log unchanged, and the next run starts again. Any other error may
-        // have left pages that the system considers written.
+        // After a full disk the log is unchanged, and the next run starts again. After an I/O
+        // error, the system may consider pages written that are not on disk.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -77,7 +78,8 @@ struct MaintenanceRun {
     }
   }
 
-  /// M1.3 to M1.11: publishes floor and decision.
+  /// M1.3 to M1.11: publishes the floor, decides which generations stay alive, and publishes the
+  /// decision.
   private func decide(_ map: RetainedFrameMap?) throws(StorageError) -> Decision {
     let counters = files.counters
     counters.store(counters.epoch | 1, CountersLayout.epoch)
@@ -92,16 +94,15 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // This process's own pins do not show in the lock list; they are read after the floor is
-    // published.
+    // The lock list excludes this process's own pins. They are read after the floor is published.
     found.formUnion(table.lockedGenerations)
     // Read after the locks: a process that names a generation writes the name before it releases
     // its pin.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
-    // A lock on a dead generation belongs to a pin that is about to fail; counting it would protect
-    // what an earlier run has released already.
+    // A lock on a dead generation belongs to a pin that is about to fail. Counting that lock would
+    // retain a generation that an earlier run has already released.
     let alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
     let low = alive.first ?? newestRetained
     guard low < newestRetained, isWorthReclaiming(map, alive, newestRetained) else {
@@ -111,16 +112,16 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // With more retained generations than the record can list, it ends earlier, and so does the
-    // reclamation.
+    // If there are more retained generations than the record can list, the record ends earlier, and
+    // so does the reclamation.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
   }
 
-  /// Returns whether a new map would drop enough: frames written since the last one, or frames it
-  /// retains for generations that are no longer held.
+  /// Returns whether a new map would free enough: frames written since the last map, or frames that
+  /// the last map retains for generations no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -135,7 +136,7 @@ struct MaintenanceRun {
       || (newestRetained > map.end.frame && newestRetained - map.end.frame >= minReclaimFrameCount)
   }
 
-  /// M1.12 to M4: the steps after the decision.
+  /// M3 and M4: carries out the decision.
   private func act(
     _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
@@ -163,10 +164,10 @@ struct MaintenanceRun {
     sealing.seal(upTo: table.durable)
   }
 
-  /// M3.4 and M3.5 for a run that died before it announced the state of its header slot.
+  /// Completes M3.4 and M3.5 for a run that died before it announced the state of its header slot.
   ///
-  /// This run writes the other slot. If that were the only announced one, readers would find no
-  /// state to start at until this run is done.
+  /// This run overwrites the other slot. Otherwise neither slot would have an announced state until
+  /// this run is done, and readers could not locate a generation meanwhile.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -182,7 +183,9 @@ struct MaintenanceRun {
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
   }
 
-  /// M3: advances the page file to `low`; returns the commit it now holds, if that changed.
+  /// M3: advances the page file to `low`.
+  ///
+  /// Returns the commit that the page file now holds, or `nil` if it has not advanced.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
@@ -211,9 +214,10 @@ struct MaintenanceRun {
     return nil
   }
 
-  /// M3.6: removes from the newest states, while nothing can append, the pages that are now in the
-  /// page file and deleted segments; then truncates the pages that neither that state nor any later
-  /// one has.
+  /// M3.6: prunes the newest states and truncates the page file, under the writer lock.
+  ///
+  /// The pruned states no longer refer to checkpointed frames and deleted segments. The page file
+  /// keeps the pages of the checkpointed state and of every state in use in this process.
   private func prune(
     _ checkpointed: FrameNumber, _ gone: Set<UInt64>, _ advanced: CommitPoint?
   ) throws(StorageError) {
@@ -224,7 +228,8 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`: a live one, the newest durable one, or one read back from the log.
+  /// Returns the state at `low`: the newest durable state, a live state, or one that is rebuilt
+  /// from the log.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
@@ -245,12 +250,12 @@ struct MaintenanceRun {
 
   /// M3.1: writes every page that is in use in this state and newer than the page file.
   ///
-  /// Pages are written in page order, adjacent ones with one write. Each is verified before it
-  /// leaves the log.
+  /// Pages are written in page order, up to 256 adjacent pages with one write. Each page is
+  /// verified before it is copied.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // The last pages may be free and never be written, but a reader's mapping must cover them. The
-    // commits have allocated the space already, unless a power cut has undone that.
+    // The last pages may be free and never written, but the file must cover a reader's mapping of
+    // them. Commits have already allocated the space, unless a power cut undid that.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -283,7 +288,7 @@ struct MaintenanceRun {
         PageChecks.hash(bytes, seed: files.identity.seed) == bytes.load64(PageLayout.hash.offset),
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
-        throw .corrupt("A page of the log was damaged after it was read.", page: page)
+        throw .corrupt("The page was damaged after it was read from the log.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)
@@ -292,7 +297,8 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// M3.3 and M3.4: writes the slot that is not the newest valid one on disk, and syncs.
+  /// M3.3 and M3.4: writes the header slot that is not the newest valid one, and syncs the page
+  /// file.
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)
@@ -308,8 +314,8 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes every segment that the page file covers, including those that an earlier run died
-  /// before deleting.
+  /// Deletes every segment that the page file covers, including segments left over from a run that
+  /// died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

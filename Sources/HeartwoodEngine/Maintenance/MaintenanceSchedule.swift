@@ -1,31 +1,34 @@
-/// The schedule of maintenance runs, and of writers that wait for one: nothing else compares the
-/// length of the log with a limit.
+/// Decides when maintenance runs are due, and when writers must wait for a run.
 ///
-/// Lengths are in frames, from the newest commit that the last run could see, not from the one it
-/// reached: while a pin holds it back, there is one run for each stretch of new log.
+/// No other code compares the length of the log with a limit. Lengths are in frames, counted from
+/// the newest commit at the start of the last run, not from the commit that the run reached. While
+/// a pin holds the page file back, a run is therefore due once for each stretch of new log, not
+/// after every commit.
 struct MaintenanceSchedule {
   /// The length of the log at which a run is due.
   private let length: UInt64
-  /// The same while generations are held: what they retain is small after a run.
+  /// The length of the log at which a run is due while generations are held; after a run, they
+  /// retain little log.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The next check for held generations, which make a run due sooner.
+  /// The commit at which to check for held generations, which make a run due sooner.
   private var nextHeldCheckAt: FrameNumber
   /// The commit at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// More frames than any log has, and few enough to add without overflow.
+  /// A number of frames that no log has, small enough to be added without overflow.
   private static let never: UInt64 = 1 << 48
-  /// During a run, writers continue until the log has grown by this many times the length that
-  /// makes a run due.
+  /// Writers wait for a run once the log reaches this multiple of the length that makes a run due.
   private static let stallFactor: UInt64 = 4
-  /// While generations are held, a run is due when the log has grown by one part in this many of
-  /// its pages.
+  /// The number of retained pages for each frame of new log between two runs, while generations are
+  /// held.
   private static let heldShare: UInt64 = 8
 
+  /// Creates a schedule from lengths in bytes.
+  ///
   /// - Parameters:
   ///   - checkpointByteCount: The length of the log at which a run is due; 0 for never.
-  ///   - reclaimByteCount: The same while generations are held.
+  ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - start: The commit that the page file holds.
   init(
     checkpointByteCount: Int, reclaimByteCount: Int, pageByteCount: Int, from start: FrameNumber
@@ -38,31 +41,32 @@ struct MaintenanceSchedule {
     stallAt = start + Self.stallFactor * length
   }
 
-  /// Whether a commit makes a run due.
+  /// Returns whether a commit makes a run due.
   mutating func isDue(at generation: FrameNumber, holdsOlder: @autoclosure () -> Bool) -> Bool {
     if generation >= nextHeldCheckAt {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // However long the run takes to start: held generations bound the log from now on.
+        // While generations are held, the log is bounded, however long the run takes to start.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }
     return generation >= nextRunAt
   }
 
-  /// Returns whether a writer that has committed waits for a run.
+  /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
   /// Lets writers continue for a while, because a run takes too long.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
-  /// Returns whether this length of the log makes a run due when an old generation expires.
+  /// Returns whether a log of this length makes a run worthwhile after an old generation has
+  /// expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the stretch of new log between two runs while generations are held.
+  /// Returns the length of new log between two runs while generations are held.
   ///
-  /// A run examines everything that is held: the more that is, the rarer the runs.
+  /// A run examines everything that is retained, so runs are rarer if more is retained.
   ///
   /// - Parameter pageCount: The number of pages with frames retained by the last run.
   func heldStretch(retaining pageCount: Int) -> UInt64 {
@@ -72,13 +76,14 @@ struct MaintenanceSchedule {
   /// Records the end of a run.
   ///
   /// - Parameters:
-  ///   - start: The newest commit it could see.
-  ///   - stretch: As ``heldStretch(retaining:)``; `nil` if nothing holds the page file back.
+  ///   - start: The newest commit when the run began.
+  ///   - stretch: The result of ``heldStretch(retaining:)``; `nil` if no generation holds the page
+  ///     file back.
   mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
-    // While generations are held, the size of the log is guaranteed: half as much again is the
-    // limit.
+    // While generations are held, the size of the log is guaranteed: writers wait at one and a half
+    // times the stretch.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
   }
 }

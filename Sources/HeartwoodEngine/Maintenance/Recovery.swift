@@ -1,20 +1,21 @@
 /// The result of recovery when a store is opened.
 public struct RecoveryReport: Hashable, Sendable {
-  /// The newest complete commit: the state the store opened with.
+  /// The newest complete commit, whose state the store has after opening.
   public var generation = Generation(frame: 0)
-  /// The number of commits found in the log after the page file's state, individually or by
+  /// The number of commits found in the log after the page file's state, in group headers or in
   /// footers.
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of their group headers.
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark, whose page images were all verified.
   public var verifiedCommitCount = 0
-  /// The number of discarded frames after the newest complete commit: an unfinished, never
-  /// acknowledged tail.
+  /// The number of frames discarded after the newest complete commit; they belong to unfinished
+  /// commits that were never acknowledged.
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
-  /// Whether the machine was restarted since the store was last open, which started a new lineage.
+  /// Whether recovery started a new lineage, because the machine was restarted since the store was
+  /// last open.
   public var startedLineage = false
   /// The duration of recovery.
   public var duration: Duration = .zero
@@ -22,8 +23,8 @@ public struct RecoveryReport: Hashable, Sendable {
 
 /// Finds the newest complete commit in the files.
 ///
-/// The steps of R1 in `Docs/Internals/Concurrency.md`. It only reads; its result may be used after
-/// ``syncAll(_:)``.
+/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`. It only reads files; use the
+/// result only after ``syncAll(_:)``.
 package struct Recovery {
   package var point: CommitPoint { walk.point }
   package var index: PageIndex { walk.index }
@@ -33,29 +34,30 @@ package struct Recovery {
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
-  /// A scanner at the start; walks continue from copies of it.
+  /// A scanner at the start of the log; each walk uses a copy of it.
   private let scanner: LogScanner
   private var durableWatermark: FrameNumber
 
   /// Walks the log after the state in the page file.
   ///
   /// - Parameters:
-  ///   - header: The newest of `slots`, which are both header slots as read.
+  ///   - header: The newest header slot.
+  ///   - slots: Both header slots, as read from the page file.
   ///   - start: The page file's state, or the end of the map.
-  /// - Throws: `corrupt` if something that had been synced is missing.
+  /// - Throws: `corrupt` if a frame that had been synced is missing or damaged.
   package init(
     header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
   ) throws(StorageError) {
     guard !start.isOutdated else {
       throw .corrupt(
-        "The page file's header is older than the map of the log. Restore a backup.",
+        "The page file's header is older than the map of retained frames. Restore a backup.",
         file: "pages")
     }
     self.header = header
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // A map ends at a commit that was durable when the map was made.
+    // A map ends at a commit that was durable when the map was written.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -67,8 +69,8 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// R1.3: accepts commits by their headers or a footer, and verifies the images of those above the
-  /// durable watermark.
+  /// R1.3: reads commits from group headers or footers, and verifies the images of the commits
+  /// above the durable watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
@@ -76,8 +78,8 @@ package struct Recovery {
     while let step = try scanner.step() {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
-      // Commits below the watermark of a later header or a footer were synced and need no
-      // verification. Keeping only the others bounds the memory.
+      // Commits up to the watermark in a later header or footer were synced and need no
+      // verification. Keeping only the commits above it limits memory use.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
@@ -92,15 +94,15 @@ package struct Recovery {
     }
   }
 
-  /// Starts again and stops at `end`, because the commit after it is incomplete.
+  /// Walks the log again and stops at `end`, because the commit after it is incomplete.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
     walk = LogWalk(from: start)
     var scanner = scanner
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: distinguishes a torn tail from corruption, by every header and footer that verifies
-  /// after the stop.
+  /// R1.4: distinguishes a torn tail from corruption, using every valid header and footer after the
+  /// end of the walk.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)
@@ -118,17 +120,18 @@ package struct Recovery {
     }
     guard durableWatermark < stop else {
       throw .corrupt(
-        "The log is damaged: frame \(stop) does not continue it, but everything up to frame "
-          + "\(durableWatermark) had been synced. Restore a backup, or copy the files and examine "
-          + "them.",
+        "The log is damaged: frame \(stop) is missing or invalid, but everything up to frame "
+          + "\(durableWatermark) had been synced. Restore a backup, or copy the files before you "
+          + "examine them.",
         file: geometry.segmentName(geometry.segment(of: stop)))
     }
   }
 
-  /// R1.5: makes everything that was found durable before it is used.
+  /// R1.5: syncs everything that was found, before any of it is used.
   ///
-  /// Segments that end at or below the watermark are durable already. A sync of a file without
-  /// dirty pages still waits for the disk to flush its cache, and a long log has many files.
+  /// Segments that end at or below the watermark are already durable and are skipped. Even a sync
+  /// of a file without dirty pages waits for the disk to flush its cache, and a long log has many
+  /// files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments
     where log.geometry.lastFrame(of: segment.number) > durableWatermark {

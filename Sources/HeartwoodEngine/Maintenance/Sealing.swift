@@ -1,9 +1,10 @@
-/// Seals segments that are full and durable: writes their footers, so that opening reads those
-/// instead of every group header.
+/// Seals segments that are full and durable: writes their footers, so that opening the store does
+/// not need to read their group headers.
 ///
-/// A footer is a cache. It is not synced by itself, a failed write only means that there is none,
-/// and an error on the way does no harm: the next reader of the log gets it. The segment of the
-/// page file's state gets no footer: its earlier commits are not known any more.
+/// A footer is a cache. It is not synced separately, and a failed write only leaves the segment
+/// without a footer. An error in reading the log is ignored, because the next reader of the log
+/// gets it. The segment that contains the page file's state gets no footer, because its earlier
+/// commits are no longer known.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles
@@ -19,9 +20,9 @@ final class Sealing: @unchecked Sendable {
 
   /// Seals the full segments after the page file's state, up to a durable state.
   ///
-  /// - Parameter durable: A state all of whose commits are known to be synced.
-  /// - Complexity: One page read for each group, and one write for each segment, since the last
-  ///   call.
+  /// - Parameter durable: A state that is known to be synced.
+  /// - Complexity: One page read for each group since the last call, and one write for each sealed
+  ///   segment.
   func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
 
   private func sealFullSegments(_ durable: GenerationState) throws(StorageError) {
@@ -33,7 +34,7 @@ final class Sealing: @unchecked Sendable {
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
-      // A commit that ends in a later segment: no further commit ends in this one.
+      // The commit ends in a later segment, so no further commit ends in the one being built.
       if let full = building, full.segment < segment {
         finish(full, durable.segments)
         building = nil
@@ -54,7 +55,9 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the start of unprocessed group headers: after the page file's state and the map.
+  /// Returns the commit after which the group headers are unprocessed.
+  ///
+  /// It is not before the page file's state or the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

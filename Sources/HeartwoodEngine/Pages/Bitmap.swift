@@ -5,7 +5,7 @@ package enum Bitmap {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the first bit from `first` on that is set, or the first that is not.
+  /// Returns the first bit from `first` on with the value `isSet`, or `nil` if there is none.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

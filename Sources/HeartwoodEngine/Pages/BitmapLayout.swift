@@ -1,4 +1,5 @@
-/// The bytes of a bitmap page after the common header: one bit for each page, set if in use.
+/// The bytes of a bitmap page after the common header: one bit for each page, set if the page is in
+/// use.
 ///
 /// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages, starting with itself.
 /// Bits of pages that do not exist are zero.
@@ -9,8 +10,8 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// The bitmap pages to create when the page count rises from `before` to `after`, without that of
-  /// page 0.
+  /// Returns the bitmap pages to create when the page count grows from `before` to `after`,
+  /// excluding page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

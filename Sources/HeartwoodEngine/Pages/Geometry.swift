@@ -1,21 +1,25 @@
-/// The sizes a store was created with, and the arithmetic of its frames and pages.
+/// The sizes that a store was created with, and the resulting positions of its frames and pages.
 ///
-/// Fixed for the lifetime of a store and repeated in every header slot and segment header.
+/// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
+/// them.
 package struct Geometry: Hashable, Sendable {
-  /// Bytes in a page and in a log frame; a power of two.
+  /// The number of bytes in a page and in a log frame; a power of two.
   package let pageByteCount: Int
-  /// Slots in a log segment, including its header and footer; a power of two.
+  /// The number of slots in a log segment, including its header and footer; a power of two.
   package let framesPerSegment: Int
-  /// Slots at the end of a segment that are reserved for its footer and never hold a frame.
+  /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
-  /// The binary logarithms of page size and segment size.
+  /// The binary logarithm of the page size in bytes.
   package let pageShift: Int
+  /// The binary logarithm of the number of slots in a segment.
   package let segmentShift: Int
 
   /// The offset of page 0 in the page file, after the two header slots and the gap between them.
   package static let firstPageOffset: UInt64 = 131_072
 
-  /// Creates the geometry of a new store, or `nil` if the sizes are not allowed.
+  /// Creates the geometry of a new store.
+  ///
+  /// Returns `nil` if the sizes are not allowed.
   ///
   /// The footer has a header of 64 bytes and 16 bytes for each frame (page, slot and hash).
   package init?(pageByteCount: Int, segmentByteCount: Int) {
@@ -28,7 +32,9 @@ package struct Geometry: Hashable, Sendable {
       footerFrames: Self.footerFrames(pageByteCount, frames))
   }
 
-  /// Creates the geometry found in a header, or `nil` if no store can have it.
+  /// Creates the geometry that was read from a header.
+  ///
+  /// Returns `nil` if no store can have this geometry.
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,
@@ -49,7 +55,7 @@ package struct Geometry: Hashable, Sendable {
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
 
-  /// Returns the segment that contains a frame, counted from 0.
+  /// Returns the number of the segment that contains a frame, counted from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 
@@ -91,8 +97,8 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // The index after a footer slot is at most the footer's length away from the next segment; slot 0
-  // of a segment is followed by its first frame.
+  // Added to the index of a slot that holds no frame, this leads to the segment of the next frame:
+  // from a footer to the next segment, and from slot 0 to the same segment.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   /// Returns the frame `count` frames after `frame`.
@@ -124,7 +130,7 @@ package struct Geometry: Hashable, Sendable {
     return "wal-" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns the segment with a file name, if it is one of this geometry.
+  /// Returns the segment with a file name, or `nil` if no segment of this geometry has that name.
   package func segment(named name: String) -> UInt64? {
     guard name.hasPrefix("wal-"), name.utf8.count == 20,
       let frame = UInt64(name.dropFirst(4), radix: 16), frame > 0

@@ -1,7 +1,7 @@
 /// The bytes of a header slot in the page file.
 ///
-/// There are two, at offsets 0 and 65,536, written alternately, so that one of them is always
-/// intact. The hash (seed 0) covers the 4,088 bytes before it.
+/// The page file has two slots, at offsets 0 and 65,536. They are written alternately, so that one
+/// of them is always intact. The hash (seed 0) covers the 4,088 bytes before it.
 package enum HeaderSlotLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -34,7 +34,7 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// The identity of a store, which all its files carry.
+/// The identity of a store, which all its files contain.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -44,15 +44,15 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed of the hashes of pages and frames; those of another store therefore never verify.
+  /// The seed of the hashes of pages and frames, so that pages of another store never verify.
   package var seed: UInt64 { low }
 }
 
-/// The result of one commit: the state from which the next one continues.
+/// The state after a commit, from which the next commit continues.
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit: its generation.
   package var frame: FrameNumber
-  /// The digest of its last group, which the next group repeats.
+  /// The digest of the commit's last group, which the next group repeats.
   package var digest: UInt64
   /// The lineage that the commit belongs to.
   package var lineage: UInt64
@@ -71,7 +71,7 @@ package struct CommitPoint: Hashable, Sendable {
     self.time = time
   }
 
-  /// The empty store.
+  /// The commit point of an empty store.
   package static let empty = CommitPoint(frame: 0, digest: 0, lineage: 0, pageCount: 0, time: 0)
 }
 
@@ -109,7 +109,7 @@ package struct HeaderSlot: Hashable, Sendable {
     self.lineages = lineages
   }
 
-  /// Writes the slot's 4,096 bytes.
+  /// Encodes the slot as 4,096 bytes.
   package func encode(to target: MutableBytes) {
     typealias Layout = HeaderSlotLayout
     target.clear(0, Layout.byteCount)
@@ -137,7 +137,9 @@ package struct HeaderSlot: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes a slot; `nil` if the bytes are not an intact slot of any version.
+  /// Decodes a slot.
+  ///
+  /// Returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
   ///   geometry: such a slot is intact, so this is not corruption.
@@ -196,7 +198,7 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots of the page file from disk, never from memory: a process that has died may
+  /// Reads both slots from the page file, never from a copy in memory: a process that has died may
   /// have written one meanwhile.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
@@ -209,15 +211,18 @@ package struct HeaderSlot: Hashable, Sendable {
     return slots
   }
 
-  /// Returns the valid slot with the higher sequence number.
+  /// Returns the valid slot with the higher sequence number, or `nil` if neither is valid.
   package static func newest(_ slots: [HeaderSlot?]) -> HeaderSlot? {
     slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
   }
 
-  /// Like ``newest(_:)``, but throws `corrupt` if there is none.
+  /// Returns the valid slot with the higher sequence number.
+  ///
+  /// - Throws: `corrupt` if neither slot is valid.
   package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
     guard let newest = newest(slots) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
+      throw .corrupt(
+        "Neither header slot of the page file is intact. Restore a backup.", file: "pages")
     }
     return newest
   }

@@ -1,8 +1,8 @@
-/// The bounded cache of `.buffered` reading, which holds verified pages.
+/// A bounded cache of verified pages, for `.buffered` reading.
 ///
-/// Thread-safe: it has sixteen shards with a lock each. The lock is held while a missing page is
-/// read, so that two readers never read the same page twice. A pinned page is never evicted; while
-/// all are pinned, the cache grows.
+/// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
+/// so that two readers never load the same page twice. A pinned page is never evicted; while all
+/// pages are pinned, the cache grows.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
@@ -47,7 +47,7 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Returns the page at `location`, pinned; if it is not cached, `load` reads and verifies it.
+  /// Pins and returns the page at `location`; if it is not cached, `load` reads and verifies it.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -133,7 +133,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// The number of lookups, and the number of those that had to read the page.
+  /// The number of lookups, and the number of lookups that had to read the page.
   package var counts: (lookups: Int, reads: Int) {
     shards.reduce(into: (0, 0)) { sum, shard in
       shard.lock.withLock {

@@ -11,14 +11,16 @@ package final class PageFile: @unchecked Sendable {
   private let isMapped: Bool
   private let lock = Lock()
   private var windows: [Window] = []
-  /// A lower bound of the length of the file.
+  /// A lower bound of the length of the file, in bytes.
   private let knownByteCount = Atomic<UInt64>(0)
-  /// The state to which the verified bits, the known length and the cache belong.
+  /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The bounds of an allocation step: large enough to be worth a system call; between them, a
-  /// step is at most an eighth of the file.
+  /// The smallest allocation step, which is large enough to be worth a system call.
+  ///
+  /// Steps between the smallest and the largest are at most an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
+  /// The largest allocation step.
   private static let greatestStepByteCount: UInt64 = 16 << 20
 
   /// One mapped range of the page file.
@@ -30,7 +32,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Bytes in a window: large enough that few are needed, small enough for any address space.
+  /// The number of bytes in a window: large enough that few windows are needed, and small enough
+  /// for any address space.
   package static let windowByteCount = 1 << 30
 
   package init(file: any File, geometry: Geometry, isMapped: Bool) {
@@ -42,7 +45,7 @@ package final class PageFile: @unchecked Sendable {
   /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Returns the windows that cover `pageCount` pages, and creates missing ones.
+  /// Returns the windows that cover `pageCount` pages, after creating missing windows.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -56,11 +59,11 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state that the file holds; if another process wrote it, discards all verified
-  /// bits, the known length and cached pages.
+  /// Records the state that the file holds, and discards what is known of an earlier state.
   ///
-  /// Call this before anything reads through an index that starts at that state. Readers of an
-  /// older one resolve every changed page to the log.
+  /// If another process wrote the state, all verified bits, the known length and all cached pages
+  /// are discarded. Call this before any read through an index that starts at the state. Readers of
+  /// an older state find every changed page in the log.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }
@@ -72,10 +75,10 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The state to which the verified bits, the known length and the cache belong.
+  /// The state for which the verified bits, the known length and the cache are valid.
   package var knownState: FrameNumber { state.load(ordering: .acquiring) }
 
-  /// Records the state to which this process itself has brought the file, page by page.
+  /// Records a state that this process itself has written to the file.
   package func setOwnState(_ checkpointed: FrameNumber) {
     state.store(checkpointed, ordering: .releasing)
   }
@@ -91,16 +94,17 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file holds the complete page: touching a mapping past the end is fatal.
+  /// Returns whether the file holds the complete page: accessing a mapping past the end of the file
+  /// is fatal.
   ///
-  /// - Complexity: A system call if the file was never known to be that long.
+  /// - Complexity: One system call if the page is beyond the known length of the file.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
     let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
     if end <= knownByteCount.load(ordering: .acquiring) { return true }
     return try lock.withLock { () throws(StorageError) in try end <= measure() }
   }
 
-  /// Allocates disk space for `pageCount` pages before they are needed, and for some more.
+  /// Allocates disk space for `pageCount` pages and some more, before they are needed.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
@@ -116,7 +120,7 @@ package final class PageFile: @unchecked Sendable {
         try file.reserve(byteCount: reservedByteCount(pageCount))
       } catch {
         guard error.kind == .diskFull else { throw error }
-        // The last free space goes to pages that exist, not to pages that may come.
+        // The disk is almost full, so only the space that is needed now is allocated.
         try file.reserve(byteCount: needed)
       }
       _ = try measure()
@@ -133,7 +137,7 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // The pages verified there no longer exist.
+      // The pages beyond the cut no longer exist, so their verified bits are cleared.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -141,8 +145,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Returns the length to keep for so many pages: rounded up to a step that grows with the file,
-  /// so that small commits rarely allocate space.
+  /// Returns the length in bytes of a file for `pageCount` pages, rounded up to a step that grows
+  /// with the file, so that small commits rarely allocate space.
   package func reservedByteCount(_ pageCount: PageNumber) -> UInt64 {
     let needed = geometry.offset(ofPage: pageCount)
     let greatestPower = UInt64(1) << UInt64(63 - (needed / 8).leadingZeroBitCount)
@@ -150,14 +154,18 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Measures the length; under the lock, so that no truncation is missed.
+  /// Measures the length of the file.
+  ///
+  /// The caller holds the lock, so that no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)
     return found
   }
 
-  /// Reads a page; pages past the end of the file read short.
+  /// Reads a page, and returns the number of bytes read.
+  ///
+  /// Past the end of the file, it reads less than a complete page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

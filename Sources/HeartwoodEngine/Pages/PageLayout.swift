@@ -4,24 +4,24 @@ package enum PageKind: UInt8, Sendable {
   case leaf = 1
   /// Separators and children of a tree.
   case branch = 2
-  /// One bit for each page of a range of the page file: in use or free.
+  /// One bit for each page in a range of the page file, set if the page is in use.
   case bitmap = 3
-  /// Bytes of a value too large for a leaf.
+  /// Bytes of a value that is too large for a leaf.
   case overflow = 4
-  /// The page numbers of overflow pages, or of other pages of this kind.
+  /// The page numbers of overflow pages, or of other overflow index pages.
   case overflowIndex = 5
 }
 
-/// The bytes at the start of every page, the same in the log and in the page file.
+/// The common header of every page, identical in the log and in the page file.
 ///
 ///     0          8          16       20       24    25     26
 ///     ┌──────────┬──────────┬────────┬────────┬─────┬──────┬──────────────────────┐
 ///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
-/// The hash covers every other byte of the page and is seeded with the store's identity. A page,
-/// wherever it is read from, therefore identifies itself (page number, kind, tree, level), its
-/// store, and its age (the log frame it was written to).
+/// The hash covers all bytes of the page after it and is seeded with the store's identity. Wherever
+/// a page is read from, it therefore identifies itself (page number, kind, tree, level), its store,
+/// and its age (the log frame it was written to).
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

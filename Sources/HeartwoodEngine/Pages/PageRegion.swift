@@ -1,11 +1,12 @@
 package import Synchronization
 
-/// A range of memory mapped to pages, and one bit per page: verified since this process mapped it.
+/// A range of mapped pages, with a bit for each page that this process has verified since mapping
+/// it.
 ///
-/// The bits are atomic words with relaxed ordering: a bit that is lost or seen late costs one more
-/// verification, never a wrong result.
+/// The words of bits are atomic, with relaxed ordering: a bit that is lost or seen late costs
+/// another verification, but never causes a wrong result.
 package struct PageRegion: @unchecked Sendable {
-  // @unchecked because the pages are read-only and the bits atomic.
+  // @unchecked because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer
   package let verified: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -23,7 +24,7 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The bits for the pages of one region; freed with the owner.
+/// The verified bits of one region; their memory is freed with this object.
 package final class VerifiedBits: @unchecked Sendable {
   // @unchecked because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -45,7 +46,7 @@ package final class VerifiedBits: @unchecked Sendable {
     }
   }
 
-  /// Creates the same number of bits, all cleared.
+  /// Creates as many bits as `other` has, all cleared.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 
   deinit {

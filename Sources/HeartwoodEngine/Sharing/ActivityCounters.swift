@@ -1,28 +1,28 @@
-/// The activity of an open store since it was opened, as counts that only grow.
+/// The activity of a store since it was opened; the counts only grow.
 public struct StoreActivity: Hashable, Sendable {
-  /// Committed transactions.
+  /// The number of committed transactions.
   public var commitCount = 0
-  /// Page images written to the log.
+  /// The number of page images written to the log.
   public var loggedPageCount = 0
-  /// Bytes written to the log, including group headers.
+  /// The number of bytes written to the log, including group headers.
   public var loggedByteCount = 0
-  /// Syncs of log segments.
+  /// The number of syncs of log segments.
   public var logSyncCount = 0
-  /// Syncs of the store's directory.
+  /// The number of syncs of the store's directory.
   public var directorySyncCount = 0
-  /// Maintenance runs that moved pages from the log to the page file.
+  /// The number of maintenance runs that wrote pages from the log back to the page file.
   public var checkpointCount = 0
-  /// Pages written by those runs.
+  /// The number of pages that maintenance runs wrote to the page file.
   public var checkpointedPageCount = 0
-  /// Syncs of the page file.
+  /// The number of syncs of the page file.
   public var pageFileSyncCount = 0
-  /// Log segments deleted.
+  /// The number of deleted log segments.
   public var deletedSegmentCount = 0
-  /// Pages whose hash and structure were verified on first touch.
+  /// The number of pages whose hash and structure were verified at their first access.
   public var verifiedPageCount = 0
 }
 
-/// The counts of one open store; thread-safe.
+/// The activity counts of one open store; thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Notifies observers in this process and in others of a newer commit.
+/// Notifies observers in this process and in other processes of new commits.
 ///
-/// Level-triggered: an observer compares the newest generation with the last one it received, so a
-/// signal that arrives late, twice or once for several commits does no harm. A committing process
-/// touches the file of locks only while another process observes, which a lock byte shows. If a
-/// process dies after its commit and before its signal, the observers find the commit when they
-/// check the newest generation once a second. Thread-safe.
+/// Signals are level-triggered: an observer compares the newest generation with the last one it
+/// received, so a signal that arrives late, twice or once for several commits does no harm. A
+/// committing process touches the file `locks` only while another process observes, which a lock
+/// byte shows. If a process dies between its commit and its signal, observers still find the
+/// commit, because they check the newest generation once a second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -14,7 +14,7 @@ package final class CommitSignal: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let hasObservers = Atomic<Bool>(false)
   private let othersObserve = Atomic<Bool>(false)
-  /// The last check of the byte, in monotonic milliseconds.
+  /// The time of the last check for observers in other processes, in monotonic milliseconds.
   private let lastCheckAt = Atomic<UInt64>(0)
   private let lock = Lock()
   private var observerCount = 0
@@ -23,7 +23,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The number of the current thread among all that have existed.
+  /// The number of the current thread; a thread with another number ends.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -32,11 +32,11 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of the cached answer whether another process observes.
+  /// The maximum age of `othersObserve`, the cached result of the check for other observers.
   private static let answerMilliseconds: UInt64 = 100
-  /// The interval at which an observer checks for itself.
+  /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The same interval while signals may not arrive yet, or never arrive.
+  /// The interval of these checks while signals may not arrive yet, or if they never arrive.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -51,13 +51,15 @@ package final class CommitSignal: @unchecked Sendable {
   ///
   /// - Complexity: Without observers, one clock read, and one lock query per tenth of a second.
   package func notify() {
-    // Order: commit, then check for observers. Observers register first, then check for commits.
+    // A commit is published before this check for observers, and observers register before they
+    // check for commits. So either this check or that of the observer succeeds.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified; they check for themselves.
+      // If the query fails, other processes are not notified, but find the commit in their next
+      // check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -66,7 +68,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer; each call needs a matching call of ``leave()``.
+  /// Adds an observer; each call needs a matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -85,7 +87,7 @@ package final class CommitSignal: @unchecked Sendable {
     ended?.join()
   }
 
-  /// Returns the number of a future wait.
+  /// Returns an ID for a future wait.
   package func makeWaitID() -> UInt64 {
     lock.withLock {
       lastWaitID += 1
@@ -97,9 +99,9 @@ package final class CommitSignal: @unchecked Sendable {
   /// `nil` if the wait is cancelled or its owner ends.
   ///
   /// - Parameters:
-  ///   - id: A number from ``nextNumber()``, by which the wait can be cancelled.
-  ///   - isOver: Returns whether the wait was cancelled before it began; called once it can be
-  ///     cancelled.
+  ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.
+  ///   - isOver: A function that returns whether the wait was cancelled before it began. It is
+  ///     called once the wait can be cancelled.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -109,7 +111,7 @@ package final class CommitSignal: @unchecked Sendable {
     wake()
   }
 
-  /// Cancels a wait, if it has not ended.
+  /// Cancels a wait that has not ended.
   package func cancel(_ id: UInt64) {
     lock.withLock { waiters.removeValue(forKey: id) }?.resume(nil)
   }
@@ -119,7 +121,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: wakes the waits for which there is a newer generation.
+  /// N1: ends the waits for which there is a newer generation.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -136,8 +138,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Releases the byte and ends the thread until ``resume()``, if that is ever called; pending
-  /// waits stay.
+  /// Releases the observers' lock byte and stops the thread until ``resume()``.
+  ///
+  /// Pending waits remain.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true
@@ -162,7 +165,7 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in observe(id, watch) }
   }
 
-  /// Returns the thread that now ends, to be joined without the lock.
+  /// Stops the thread, and returns it, so that the caller can join it without holding the lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.observing)
     threadID += 1
@@ -180,7 +183,7 @@ package final class CommitSignal: @unchecked Sendable {
     while id == threadID {
       lock.release()
       wake()
-      // Until every process has an answer that is younger than the lock on the byte.
+      // Polls until the cached answer of every process is newer than the lock on the byte.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

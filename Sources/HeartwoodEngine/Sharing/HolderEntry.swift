@@ -17,16 +17,18 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Publishes that the store is open here, unless that is published already.
+  /// Publishes that this process has the store open, unless that is already published.
   ///
-  /// A read-only process changes no file, and is shown with the name of its program.
+  /// A read-only process writes no file, so it is shown with the name of its program.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Locks the holder locks of generations that were held at the last check and still are, and
-  /// unlocks those of others: short-lived readers cost nothing.
+  /// Sets the holder locks of generations that were held at the last check and still are, and
+  /// removes those of generations that are no longer held.
+  ///
+  /// Short-lived readers therefore cost nothing.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.
@@ -43,11 +45,11 @@ package final class HolderEntry: @unchecked Sendable {
     return !held.isEmpty
   }
 
-  /// Withdraws everything.
+  /// Withdraws everything that was published.
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))
-    // The bytes of the row stay; without the lock they have no meaning.
+    // The row is not erased; without its lock it has no meaning.
     if let rowByte { try? locks.unlock(byte: rowByte) }
     rowByte = nil
   }

@@ -1,8 +1,9 @@
-/// The file `holders`: the names of the processes that write a store.
+/// The file `holders`, which contains the names of the processes that have a store open for
+/// writing.
 ///
-/// It is for display only, and nothing depends on it. A row is valid while its lock byte is held,
-/// so rows of dead processes are ignored. A defect in the file results in fewer names, never in an
-/// error; it is never synced.
+/// The file is for display only, and nothing depends on it. A row is valid while its lock byte is
+/// held, so rows of dead processes are ignored. Damage to the file only results in missing names,
+/// never in an error, so the file is never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks
@@ -17,10 +18,10 @@ package struct HolderFile: Sendable {
   private static let bytes =
     LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 
-  /// Takes the first free row, and writes it.
+  /// Locks the first free row, and writes it.
   ///
-  /// - Returns: The lock byte of the row; `nil` if none was free or it could not be written.
-  /// - Complexity: One lock call for each row that is taken, and one write.
+  /// - Returns: The lock byte of the row; `nil` if no row was free or the row could not be written.
+  /// - Complexity: One lock call for each row up to the first free one, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
     else { return nil }
@@ -35,7 +36,7 @@ package struct HolderFile: Sendable {
     return nil
   }
 
-  /// Returns the rows of all other owners that are still alive.
+  /// Returns the rows of all other holders that are still alive.
   ///
   /// - Complexity: Two lock queries for each row, and one read.
   package func rows() -> [HolderRow] {
@@ -53,7 +54,7 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name of a process: its own choice or the name of its program; `nil` if neither is
+  /// Returns the name that a process has chosen, or the name of its program; `nil` if neither is
   /// known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name

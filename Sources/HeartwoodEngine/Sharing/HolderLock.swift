@@ -1,10 +1,9 @@
-/// A holder lock: a lock byte by which a process shows that it has the store, or a generation,
-/// open.
+/// A lock byte by which a process shows that it has the store open, or that it holds a generation.
 ///
-/// Locks do not identify their owner, so the offset encodes the PID. Like every lock it ends with
-/// the process, and a read-only process can hold it.
+/// Locks do not identify their owner, so the offset encodes the PID. Like every lock, it is
+/// released when the process ends. A read-only process can hold it too.
 package struct HolderLock: Hashable, Sendable {
-  /// The subject of the lock, as an offset in the process's own range of bytes.
+  /// The subject of the lock, as an offset in the range of bytes that belongs to the process.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1
@@ -13,9 +12,9 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// More than any PID, and few enough that all ranges are below 2^62.
+  /// A number above all PIDs, small enough that all ranges are below 2^62.
   private static let processCount: Int32 = 1 << 22
-  /// The ranges of all processes.
+  /// The bytes of the holder locks of all processes.
   static let bytes =
     LockByte.holderLock..<LockByte.holderLock + UInt64(processCount) << Subject.bitCount
 
@@ -40,8 +39,8 @@ package struct HolderLock: Hashable, Sendable {
 
   /// Returns the holder lock of a process that has held a generation for a while.
   ///
-  /// Frame numbers beyond 2^39 wrap around; generations that are live at the same time are closer
-  /// together.
+  /// Larger frame numbers wrap around. Generations that are live at the same time differ by less
+  /// than the number of bytes of a process, about 2^39.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)
@@ -55,10 +54,12 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// More adjacent bytes than one process locks: a longer lock was not set by Heartwood.
+  /// The maximum length of a run of locked bytes; a longer run was not set by Heartwood.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock; false if it cannot be set, which only leaves out information for users.
+  /// Sets a holder lock, and returns whether it could be set.
+  ///
+  /// Without the lock, only information for users is missing.
   package func set(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
       return false
@@ -81,7 +82,7 @@ extension StoreLocks {
     return isSet
   }
 
-  /// Returns the holder locks of all other owners; none if the system does not answer.
+  /// Returns the holder locks of all other owners; empty if the locks cannot be read.
   package func holderLocksElsewhere() -> [HolderLock] {
     let runs = (try? lockedElsewhere(in: HolderLock.bytes)) ?? []
     return runs.filter { $0.count <= Self.maxHolderLockRunByteCount }

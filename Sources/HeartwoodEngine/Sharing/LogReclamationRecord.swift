@@ -1,4 +1,4 @@
-/// The last log reclamation, as far as this process knows it; thread-safe.
+/// A record of the last log reclamation by this process; thread-safe.
 package final class LogReclamationRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 
@@ -7,7 +7,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
     let serial: UInt64
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of generations held below the newest durable one.
+    /// The number of held generations below the newest durable one.
     let heldCount: Int
     /// The number of pages with at least one retained frame.
     let distinctPageCount: Int
@@ -23,10 +23,10 @@ package final class LogReclamationRecord: @unchecked Sendable {
   /// Records a reclamation that has punched all its holes.
   func record(_ figures: Figures) { lock.withLock { self.figures = figures } }
 
-  /// Returns whether this process punched all holes of the map with this number.
+  /// Returns whether this process punched all holes of the map with this serial number.
   ///
-  /// The answer is not shared between processes: a maintenance run that died may have left some
-  /// out.
+  /// Only runs of this process are known to be complete: a run that died in another process may
+  /// have left out some holes.
   func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
 
   func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }

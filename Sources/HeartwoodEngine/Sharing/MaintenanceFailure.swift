@@ -1,4 +1,4 @@
-/// The reason why a maintenance run failed, in one shared counter.
+/// The reason why a maintenance run failed, encoded in one shared counter.
 ///
 ///     bits 0–7   the kind, as a number above 0
 ///     bits 8–39  the error number of the system, or 0
@@ -6,7 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds by number; a kind that is not listed is reported as the first.
+  /// The kinds of errors in the order of their numbers; an unlisted kind is reported as the first.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]
@@ -16,7 +16,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     errno = error.errno == 0 ? nil : error.errno
   }
 
-  /// Decodes a counter; `nil` for 0, and for a value that no store has written.
+  /// Decodes a counter value, or returns `nil` for 0 and for a value that no store writes.
   package init?(word: UInt64) {
     let number = Int(word & 0xFF)
     guard number > 0, number <= Self.kinds.count else { return nil }
@@ -30,12 +30,12 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, for a process in which it did not occur.
+  /// The failure as an error, for processes other than the one in which it occurred.
   package var error: StorageError {
     StorageError(
       kind,
       "The last checkpoint failed with this error, in this process or another one. The log grows "
-        + "until one succeeds; call `checkpoint()` to see the complete error.",
+        + "until a checkpoint succeeds. Call `checkpoint()` to see the complete error.",
       errno: errno)
   }
 }

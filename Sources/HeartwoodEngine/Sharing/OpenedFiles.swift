@@ -1,15 +1,15 @@
-/// The files of an open store, and a check that its names still refer to them.
+/// Checks that the file names of an open store still refer to the files that it opened.
 ///
 /// A directory can be deleted, and a file replaced, while a store is open. The descriptors then
-/// still refer to the old files, and everything written to those is lost. So each writer and each
-/// maintenance run checks here first. The files are compared only if a name in the directory has
-/// changed since the last comparison, which one system call shows. Thread-safe.
+/// still refer to the old files, and everything written to them is lost. So each writer and each
+/// maintenance run makes this check first. One system call shows whether a name in the directory
+/// has changed since the last check; only then are the files compared. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles
   private let pages: any File
   private let locks: any File
-  /// `nil` if the counters are private to this process.
+  /// The identity of the `counters` file; `nil` if the counters are private to this process.
   private let counters: FileIdentity?
   private let lock = Lock()
   private var stamp: DirectoryStamp?
@@ -24,9 +24,9 @@ package final class OpenedFiles: @unchecked Sendable {
   /// Checks that `pages`, `locks`, `counters` and a segment still have their names.
   ///
   /// - Parameter segment: A segment that the store itself cannot have deleted or replaced.
-  /// - Throws: `foreignStore` if one of them was deleted or replaced.
+  /// - Throws: `foreignStore` if one of these files was deleted or replaced.
   /// - Complexity: One system call; two more for each of these files if names in the directory have
-  ///   changed since the last check, or within the last milliseconds.
+  ///   changed since the last check, or within a few milliseconds before it.
   package func require(_ segment: Segment? = nil) throws(StorageError) {
     let now = try log.fileSystem.stamp(of: log.directory)
     if now == .constant || now != nil && lock.withLock({ stamp == now }) { return }

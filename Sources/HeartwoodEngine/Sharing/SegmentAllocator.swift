@@ -1,25 +1,25 @@
 import Synchronization
 
-/// Creates the log's segments: those a writer needs now, and a few ahead of it.
+/// Creates the segments of the log: those that a writer needs now, and a few ahead of the writer.
 ///
-/// A segment created ahead has its bytes written and its name durable, so that the commit that
-/// enters it waits for neither. Segments are created under a lock byte, so that no process creates
-/// one that another is filling: a complete one is used as it is, regardless of its creator.
-/// Thread-safe.
+/// A segment created ahead has its bytes written and its name synced, so that the first commit in
+/// it waits for neither. Segments are created under a lock byte, so that no process creates a
+/// segment that another process is filling. A complete segment is used as it is, regardless of its
+/// creator. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
   /// The counters shared by all processes; `nil` during opening, when no other process has the
-  /// store.
+  /// store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create ahead: two once a writer has arrived before its segment was
-  /// ready.
+  /// The number of segments to create ahead, which becomes two once a writer has needed a segment
+  /// that was not ready.
   private var wanted = 1
-  /// The last segment given to a writer, which may be filling it before any state contains it.
+  /// The last segment allocated to a writer, which may be filling it before any state contains it.
   private var newestAllocated: UInt64?
-  /// Whether a writer has used the reserve, which has not been refilled since.
+  /// Whether the reserve was used by a writer and has not been refilled yet.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -31,12 +31,13 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, with durable names, ready for frames.
+  /// Returns the segments from `first` to `last`, ready for frames and with durable names.
   ///
-  /// Under the writer lock.
+  /// The caller holds the writer lock.
   ///
-  /// - Parameter mayUseReserve: Whether the last may be made from the reserve if the disk is full.
-  /// - Complexity: One sync of the directory if any had to be created.
+  /// - Parameter mayUseReserve: Whether the last segment may be made from the reserve if the disk
+  ///   is full.
+  /// - Complexity: One sync of the directory if a segment had to be created.
   package func allocate(
     _ first: UInt64, through last: UInt64, lineage: UInt64, mayUseReserve: Bool = false
   ) throws(StorageError) -> [Segment] {
@@ -54,7 +55,7 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // They contain no frames: the writer would have entered the first of them only now.
+        // These segments contain no frames, because the writer has not received any of them.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -65,18 +66,18 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// It decides by comparison with the shared counter, not by having created the file: the creator
-  /// may have died between creating and syncing. The counter holds segment + 1, so that 0 means
-  /// none.
+  /// The shared counter tells whether a sync is needed; whether this process created the file does
+  /// not, because the creator may have died before its sync. The counter is segment + 1, so that 0
+  /// means none.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, it may have become a segment, whose name was durable for another
-    // file.
+    // If there is no reserve, it may have become this segment, whose name may have been synced when
+    // it belonged to another file.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // A later successful sync proves nothing about the names that this one was for.
+      // A later successful sync does not show that the names of this failed one are durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
     }
@@ -98,7 +99,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used and must be refilled, after a maintenance run that frees space.
+  /// Whether the reserve was used and must be refilled once a maintenance run has freed space.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   /// Allocates the reserve again, if there is space.
@@ -109,13 +110,14 @@ package final class SegmentAllocator: @unchecked Sendable {
   }
 
   /// Empties the segments after `last`: those that a writer has allocated and abandoned, and those
-  /// created ahead of it.
+  /// created ahead of the writer.
   ///
-  /// They keep their durable names and lose their bytes, so that a transaction that filled the disk
-  /// frees its space; the next process that needs one creates it again. Emptying is best effort:
-  /// after an error, bytes remain that are never read. Under the writer lock.
+  /// The files keep their durable names but none of their bytes, so that the space of a transaction
+  /// that filled the disk is freed. The next process that needs such a segment creates it again.
+  /// Errors are ignored, because the remaining bytes are never read. The caller holds the writer
+  /// lock.
   ///
-  /// - Parameter allocated: Those of them that this process has allocated.
+  /// - Parameter allocated: The segments after `last` that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {
     try? making.withLock { () throws(StorageError) in
       newestAllocated = last
@@ -123,10 +125,11 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments ahead, after the last one in use: that of `appended`, or one taken since.
+  /// Creates segments after the last one in use, which contains the newest commit or was allocated
+  /// since.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. A segment with
-  /// retained frames of a held generation is incomplete too, because a maintenance run punches out
+  /// frames retained for a held generation looks incomplete too, because maintenance punches out
   /// its header.
   ///
   /// - Parameter appended: Returns the newest appended commit of any process.
@@ -137,9 +140,9 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // Other processes append, and maintenance runs punch holes, during this check. Therefore
-        // read it again: maintenance changes nothing after the newest commit, and no process can
-        // take a segment meanwhile.
+        // Other processes may append, and maintenance runs may punch holes, during this check, so
+        // the newest commit is read again. Maintenance changes nothing after it, and no process can
+        // allocate a segment meanwhile.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

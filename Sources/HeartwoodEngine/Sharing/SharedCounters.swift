@@ -1,7 +1,9 @@
 import Synchronization
 
-/// The offset of each counter of the `counters` file: one cache line apart, so that writing one
-/// does not slow down a reader that polls another.
+/// The offsets of the counters in the `counters` file.
+///
+/// Counters that are polled often are one cache line apart, so that writing one does not slow down
+/// a reader of another.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -26,7 +28,7 @@ package enum CountersLayout {
   package static let byteCount = 4096
 }
 
-/// The offsets of the fields of a decision record within its copy.
+/// The offsets of the fields in each of the two copies of the decision record.
 package enum DecisionLayout {
   package static let low = Field("low", at: 0, 8)
   package static let newestRetained = Field("newestRetained", at: 8, 8)
@@ -35,12 +37,12 @@ package enum DecisionLayout {
   package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
 }
 
-/// The generations that are still readable, as the last maintenance run decided: the only
-/// definition of "can be pinned".
+/// The generations that can still be read, as the last maintenance run decided; only these can be
+/// pinned.
 package struct DecisionRecord: Hashable, Sendable {
-  /// No generation below it is readable.
+  /// The lower bound of the readable generations.
   package var low: FrameNumber
-  /// Every commit from here on is readable: the newest retained generation.
+  /// The newest retained generation; every commit from this one on is readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, ascending.
   package var olderRetained: [FrameNumber]
@@ -57,13 +59,13 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared counters of a store: each is monotonic, atomic, and meaningful on its own.
+/// The shared counters of a store, each of which is atomic and meaningful on its own.
 ///
-/// The exception is `writer`, which is used in messages only.
+/// Counters that contain a generation only grow. `writer` is used in messages only.
 ///
-/// They are in the mapped `counters` file and are valid for one boot of one machine; a process that
-/// dies at any instruction leaves them usable. `Docs/Internals/Concurrency.md` lists the lock that
-/// protects writing each of them.
+/// The counters are in the mapped `counters` file and are valid for one boot of one machine. They
+/// remain usable if a process dies at any instruction. `Docs/Internals/Concurrency.md` lists the
+/// lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
@@ -96,7 +98,7 @@ package final class SharedCounters: @unchecked Sendable {
     counter(field.offset).pointee.store(value, ordering: .releasing)
   }
 
-  /// Raises a counter to `value` unless it is at least that already.
+  /// Raises a counter to `value`, unless it is already at least `value`.
   package func raise(_ field: Field, to value: UInt64) {
     onAccess?(field.offset, true)
     var seen = counter(field.offset).pointee.load(ordering: .acquiring)
@@ -108,13 +110,13 @@ package final class SharedCounters: @unchecked Sendable {
     }
   }
 
-  /// Increments a counter of events.
+  /// Adds `count` to a counter of events.
   package func add(_ count: UInt64, _ field: Field) {
     onAccess?(field.offset, true)
     counter(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
   }
 
-  /// A full memory barrier: orders everything before it against everything after it, on all cores.
+  /// Issues a full memory barrier, which orders all earlier memory accesses before all later ones.
   package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
 
   package var appended: FrameNumber { load(CountersLayout.appended) }
@@ -138,8 +140,8 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing after an error that leaves the contents of the files unknown.
   ///
-  /// A full disk rolls back, a timed-out wait has done nothing, and neither has a call that was
-  /// refused.
+  /// After a full disk the transaction is rolled back. A wait that timed out, or a call that was
+  /// refused, has changed nothing.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
@@ -148,8 +150,8 @@ package final class SharedCounters: @unchecked Sendable {
   /// Returns whether the counters are consistent: no counter is beyond one that it depends on, and
   /// every named generation can be pinned.
   ///
-  /// With damaged counters a commit could be taken for durable, or a named generation could be
-  /// reclaimed. Called while no other process has the store open.
+  /// With damaged counters, a commit could be treated as durable, or a named generation could be
+  /// reclaimed. Call this only while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return checkpointed <= floor && floor <= durable && durable <= committed
@@ -171,10 +173,10 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Fills the copy that is not published, then publishes it.
+  /// Publishes a decision: fills the copy that is not published, then switches to that copy.
   ///
-  /// If there are more retained generations than fit, the lowest are listed and `newestRetained`
-  /// becomes the next one: nothing is lost, but less is reclaimed.
+  /// If there are more retained generations than fit, the lowest are listed and the next one
+  /// becomes `newestRetained`: all of them stay readable, but less log is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

@@ -1,7 +1,7 @@
 /// The files, shared counters and locks of one open store, and its geometry.
 ///
-/// Thread-safe: everything in it is constant once the store is open, except for state that its
-/// parts guard themselves.
+/// Thread-safe: all properties are constant once the store is open, and objects with mutable state
+/// guard it themselves.
 package final class StoreFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -16,25 +16,27 @@ package final class StoreFiles: Sendable {
   package let structure: StructureCheck
   package let suspensions = Suspensions()
   package let activity = ActivityCounters()
-  /// The source of the segments that a writer enters.
+  /// Allocates the segments that a writer needs.
   package let allocator: SegmentAllocator
-  /// The commit from which on the log is read by its group headers.
+  /// The commit after which the log is read from its group headers.
   package let start: CommitPoint
   /// Serialises maintenance runs.
   package let maintenance: ExclusiveByte
   /// Serialises changes of the list of named generations.
   package let keeping: ExclusiveByte
-  /// The time that calls wait for a process in the middle of an operation; `nil` for no limit.
+  /// The maximum time that a call waits for an operation of another process; `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// Checks that the names of the store still refer to its files.
+  /// Checks that the file names of the store still refer to the open files.
   package let opened: OpenedFiles
-  /// The unlimited waits of this process.
+  /// Tracks the waits of this process that have no time limit.
   package let waits = LockWaits()
   /// The result of the last log reclamation.
   package let reclaimed = LogReclamationRecord()
 
+  /// Collects the files of an open store.
+  ///
   /// - Parameters:
-  ///   - start: The commit from which on the log is read by its group headers.
+  ///   - start: The commit after which the log is read from its group headers.
   ///   - countersFile: The file of `counters`; `nil` if they are private to this process.
   ///   - busyMilliseconds: The time that a writer waits for a process that creates segments or
   ///     replaces the list of named generations; in both cases the writer has changed nothing yet.
@@ -65,7 +67,7 @@ package final class StoreFiles: Sendable {
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 
-  /// Closes the descriptors of segments that are read in place and will not be written to.
+  /// Closes the descriptors of mapped segments that will not be written to any more.
   package func closeDurableSegments() { log.closeMapped(upTo: counters.durable) }
 
   /// Deletes segments that are no longer needed.

@@ -1,8 +1,8 @@
-/// The locks of a process on one store: its presence and its live generations.
+/// The locks of a process on one store, such as those for its presence and its live generations.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
-/// when another descriptor of the file is closed. No process ever write-locks a live byte, so
-/// pinning never waits.
+/// when another descriptor of the file is closed. No process ever locks the byte of a live
+/// generation exclusively, so pinning never waits.
 package final class StoreLocks: Sendable {
   package let file: any File
 
@@ -12,7 +12,7 @@ package final class StoreLocks: Sendable {
     try file.lock(kind, byte..<(byte + 1))
   }
 
-  /// Locks a byte, after waiting for conflicting locks.
+  /// Waits for conflicting locks on a byte, then locks it.
   package func waitForLock(_ kind: LockKind, byte: UInt64) throws(StorageError) {
     try file.waitForLock(kind, byte..<(byte + 1))
   }
@@ -30,8 +30,8 @@ package final class StoreLocks: Sendable {
     guard try tryLock(.shared, byte: LockByte.live + generation) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on a generation, which Heartwood never takes. "
-          + "Check which other program locks this file.", file: file.path)
+        "Another program holds an exclusive lock on a generation. Heartwood never takes such a "
+          + "lock. Find out which program locks this file.", file: file.path)
     }
   }
 
@@ -49,8 +49,8 @@ package final class StoreLocks: Sendable {
 
   /// Returns the bytes in a range that other owners have locked, ascending.
   ///
-  /// A query returns some conflicting lock, not the lowest, so the rest of the range stays open
-  /// until a query for it finds nothing: at most 2k + 1 queries for k locks.
+  /// A query returns any conflicting lock, not necessarily the lowest. The rest of the range is
+  /// queried again until a query finds nothing: at most 2k + 1 queries for k locks.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

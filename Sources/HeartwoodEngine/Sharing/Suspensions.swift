@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The number of suspensions of a store in this process: pages read before one must not be used
-/// after it.
+/// Counts the suspensions of a store in this process: pages read before a suspension must not be
+/// used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -13,20 +13,20 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Ends every period begun so far.
+  /// Counts a suspension, which ends every period that began before it.
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// The current period.
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions; it is checked for each page and retains nothing.
+  /// A period between two suspensions, which is checked for each page.
   ///
-  /// Valid as long as the `Suspensions` object it is from.
+  /// It retains nothing, and is valid only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
 
-    /// Whether the store was suspended since.
+    /// Whether the store was suspended after the period began.
     var hasPassed: Bool {
       @inline(__always) get { count.pointee.load(ordering: .relaxed) != value }
     }

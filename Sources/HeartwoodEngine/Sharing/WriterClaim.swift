@@ -1,7 +1,7 @@
-/// The current writer and its start time, in one shared counter; used in messages only.
+/// The PID of the current writer and its start time, in one shared counter; used in messages only.
 ///
-/// It is stored without a system call, under the writer lock. If a writer dies, it stays until the
-/// next one replaces it.
+/// The counter is stored under the writer lock, without a system call. If a writer dies, its claim
+/// remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
   /// The start, in milliseconds of the monotonic clock, which all processes of a machine share.
@@ -14,7 +14,7 @@ package struct WriterClaim: Hashable, Sendable {
     self.since = since
   }
 
-  /// Decodes a counter; `nil` if there is no writer.
+  /// Decodes a counter value, or returns `nil` if there is no writer.
   package init?(word: UInt64) {
     guard word != 0 else { return nil }
     process = Int32(truncatingIfNeeded: word >> Self.clockBitCount)

@@ -1,14 +1,15 @@
-/// The writer lock: admits one writer at a time, in order of arrival, across threads and processes.
+/// The writer lock, which admits one writer at a time across threads and processes.
 ///
-/// A leaving writer hands the lock to the thread that has waited longest, and wakes no other.
+/// Threads are admitted in order of arrival: a writer that releases the lock hands it to the thread
+/// that has waited longest, and wakes no other thread.
 package final class WriterLock: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let locks: StoreLocks
   private let counters: SharedCounters
   private let holders: HolderFile
-  /// Cached, because reading it is a system call.
+  /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// The rings that were answered; used by the thread whose turn it is.
+  /// The value of `rings` when this process last yielded; used only by the thread whose turn it is.
   private var answeredRings: UInt64 = 0
   /// A random number that identifies this process in the counter of the last writer.
   private let token = UInt64.random(in: 1 ... .max)
@@ -37,8 +38,9 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Waits until this thread is the only writer.
   ///
-  /// - Precondition: The thread does not hold the writer lock already: it would wait for itself.
-  /// - Throws: `busy` after `timeout` milliseconds; `nil` waits without limit.
+  /// - Precondition: The thread does not already hold the writer lock; otherwise it would wait for
+  ///   itself.
+  /// - Throws: `busy` after `timeout` milliseconds; with `nil`, the wait has no limit.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
@@ -77,24 +79,28 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// Admits the next writer.
+  /// Releases the lock, and admits the next writer.
   package func release() {
     guard !origin.isInherited else { return }
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If the unlock fails, the next writer of this process finds the byte locked by itself already.
+    // If the unlock fails, the byte stays locked by this process, and its next writer can still
+    // enter.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
 
-  /// Waits for writers of other processes.
+  /// Locks the writer byte, after waiting for writers of other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
     // Rings the doorbell. The current writer checks it before it reacquires the lock; polling does
     // not queue, so this process could otherwise starve.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
-      throw StorageError(.io, "Another program holds an exclusive lock on the doorbell byte.")
+      throw StorageError(
+        .io,
+        "Another program holds an exclusive lock on the doorbell byte. Find out which program "
+          + "locks the file `locks`.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0
@@ -111,20 +117,20 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again; a suspended one does not.
+  /// The interval at which a waiting writer rings again, unless it is suspended.
   private static let ringMilliseconds: UInt64 = 5
 
-  /// The longest sleep between two attempts: without a queue, a writer gets the lock only by asking
-  /// at the right time.
+  /// The longest sleep between two attempts: without a queue, an attempt succeeds only while the
+  /// lock is free.
   private static let longestPauseMicroseconds: UInt64 = 200
 
-  /// The time for which a ring is answered.
+  /// The maximum time for which this process yields after a ring.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Yields to a writer of another process, if one has rung and none has held the lock since this
-  /// process did.
+  /// Yields to a writer of another process, if it has rung and this process was the last writer.
   ///
-  /// Each ring is answered once: the process that rang may be suspended by now.
+  /// This process yields only once for each ring, because the process that rang may be suspended by
+  /// now.
   private func yieldToWaitingProcess() throws(StorageError) {
     let rings = counters.load(CountersLayout.rings)
     guard rings != answeredRings, counters.load(CountersLayout.lastWriter) == token else { return }
@@ -184,7 +190,8 @@ package final class WriterLock: @unchecked Sendable {
         + "that writer's transactions, or increase `busyTimeout`.")
   }
 
-  /// The current writer and its time, as the end of a sentence; empty if unknown.
+  /// The end of a sentence that names the current writer and its age; empty if the writer is
+  /// unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)

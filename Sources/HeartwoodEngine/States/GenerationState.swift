@@ -1,4 +1,4 @@
-/// The immutable state of one generation: its pages, and the location of each of them.
+/// The immutable state of one generation: its pages, and the location of each page.
 ///
 /// It is shared by all its readers. It owns the index, the segment mappings and the windows that
 /// its ``PageView`` points into. A pruned copy of a state reads the same bytes from fewer segments.
@@ -7,7 +7,7 @@ package final class GenerationState: @unchecked Sendable {
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// No page below this number is free: the start of a writer's search.
+  /// The page number at which a writer starts to search for free pages; no page below it is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -50,10 +50,10 @@ package final class GenerationState: @unchecked Sendable {
 
   package var generation: FrameNumber { point.frame }
 
-  /// The files of the store that this is a state of.
+  /// The files of the store that this state belongs to.
   package var files: StoreFiles { loader.files }
 
-  /// A view of the pages as of this state; valid while the state lives.
+  /// A view of the pages in this state, valid while the state exists.
   package var view: PageView { PageView(source: source) }
 
   /// Returns a loader for a transaction that builds on this state and has written to more segments.
@@ -66,7 +66,7 @@ package final class GenerationState: @unchecked Sendable {
   /// Returns a source for a transaction that builds on this state.
   ///
   /// - Parameters:
-  ///   - index: The index of this state, with the pages that the transaction has written to the
+  ///   - index: The index of this state, plus the pages that the transaction has written to the
   ///     log.
   ///   - loader: A loader from ``loader(for:)``; the caller keeps it and the index alive.
   func source(
@@ -84,8 +84,10 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns the same state without index entries up to `checkpointed`, whose pages are in the page
-  /// file, and without deleted segments, which contain nothing that is still read.
+  /// Returns a copy of this state without index entries up to `checkpointed` and without deleted
+  /// segments.
+  ///
+  /// The pages of the removed entries are in the page file, and nothing reads the deleted segments.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
@@ -97,7 +99,8 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
-  /// Returns the same state, for reading after a suspension, or with every page verified again.
+  /// Returns a copy of this state, for reading after a suspension or for verifying every page
+  /// again.
   package func renewed(alwaysVerifies: Bool = false) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,

@@ -1,6 +1,6 @@
-/// Queries about the generations live in this process, each answered under the lock of the table.
+/// Answers queries about live generations, each under the lock of the table.
 extension GenerationTable {
-  /// Returns the state of a generation; `nil` if it is not live in this process.
+  /// Returns the state of a generation, or `nil` if the generation is not live in this process.
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }
   }
@@ -14,7 +14,7 @@ extension GenerationTable {
     return (found.point, found.index)
   }
 
-  /// The page count of the largest state that this process reads or builds on.
+  /// The largest page count of the states that this process reads or builds on.
   package var greatestPageCount: PageNumber {
     lock.withLock {
       entries.values.reduce(
@@ -25,7 +25,7 @@ extension GenerationTable {
     }
   }
 
-  /// The generations whose byte this process has locked, with or without a state yet.
+  /// The generations that this process has locked, including those whose state is not built yet.
   package var lockedGenerations: Set<FrameNumber> {
     lock.withLock { Set(entries.keys).union(building.keys) }
   }

@@ -1,8 +1,10 @@
-// Publishing by writers, syncs and maintenance runs.
+// Publishes the states that writers, syncs and maintenance runs have reached.
 extension GenerationTable {
-  /// W1.2 and W2: returns the newest appended state, of any process; under the writer lock.
+  /// W1.2 and W2: returns the newest state that any process has appended.
   ///
-  /// - Complexity: A check of one page header if no other process has written, else as
+  /// The caller holds the writer lock.
+  ///
+  /// - Complexity: One check of a page header if no other process has written; otherwise as
   ///   ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.counters.appended
@@ -16,7 +18,9 @@ extension GenerationTable {
     return state
   }
 
-  /// W1.6: publishes the state on which every later writer builds; under the writer lock.
+  /// W1.6: publishes the state on which every later writer builds.
+  ///
+  /// The caller holds the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -36,10 +40,10 @@ extension GenerationTable {
     if old.references == 0 { drop(old) }
   }
 
-  /// W3.4 and W3.5: records that everything up to `generation` is synced, by any process.
+  /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// It becomes visible before durable, never the other way round: if the process died in between,
-  /// the floor could otherwise be above every visible generation.
+  /// `committed` is raised before `durable`. If the process died between the two steps in the
+  /// opposite order, the floor could be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)
@@ -52,10 +56,11 @@ extension GenerationTable {
     }
   }
 
-  /// Replaces the newest states with copies that no longer need the log up to `checkpointed`, nor
-  /// the deleted segments: the disk space of a segment is freed once no process has it open.
+  /// Replaces the newest states with copies that need neither the log up to `checkpointed` nor the
+  /// deleted segments.
   ///
-  /// States appended meanwhile stay unchanged. Snapshots keep their states.
+  /// The disk space of a deleted segment is freed once no process has it open. States appended
+  /// meanwhile are not replaced, and snapshots keep their states.
   package func prune(checkpointed: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
@@ -79,7 +84,7 @@ extension GenerationTable {
   }
 
   /// Releases segments whose pages another process has checkpointed, so that the disk space of
-  /// deleted segments is freed even without readers here.
+  /// deleted segments is freed even if this process has no readers.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()
@@ -89,7 +94,7 @@ extension GenerationTable {
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// Whether the newest state known here needs the log.
+  /// Whether the newest state known to this process needs the log.
   package var needsLog: Bool {
     lock.withLock { appendedState.generation } > files.counters.checkpointed
   }

@@ -1,11 +1,11 @@
-// Releasing every generation, and starting again.
+// Releases every generation when the store is suspended, and resumes from a state in the files.
 extension GenerationTable {
   /// Whether the table is between ``suspend()`` and ``resume(at:)``.
   package var isSuspended: Bool { lock.withLock { suspended } }
 
   /// Acquires the table's lock.
   ///
-  /// - Throws: `suspended`, without the lock.
+  /// - Throws: `suspended` if the table is suspended; the lock is then not held.
   func acquireActive() throws(StorageError) {
     lock.acquire()
     guard suspended else { return }
@@ -13,7 +13,9 @@ extension GenerationTable {
     throw Suspensions.suspended
   }
 
-  /// - Throws: `suspended` if the table is suspended.
+  /// Checks that the table is not suspended.
+  ///
+  /// - Throws: `suspended` if it is.
   package func requireActive() throws(StorageError) {
     try acquireActive()
     lock.release()
@@ -22,13 +24,14 @@ extension GenerationTable {
   /// S1: releases every live generation and ends its snapshots; nothing can be pinned until
   /// ``resume(at:)``.
   ///
-  /// - Throws: `suspended` if it is suspended already; `io` if a lock cannot be released, after
-  ///   releasing the others.
+  /// - Throws: `suspended` if the table is already suspended; `io` if a lock cannot be released,
+  ///   after the others were released.
   package func suspend() throws(StorageError) {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // A thread that is building a state holds a verified lock, and adds the entry a moment later.
+    // Waits for threads that are building a state: each holds a verified lock and is about to add
+    // an entry.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

@@ -1,8 +1,9 @@
 /// The live generations of this process, and the newest states.
 ///
-/// Generation → references and one lock byte: the lock call happens on 0 → 1 and 1 → 0 only. The
-/// lock of this table is held from the lock call to the check that verifies a pin, so that no other
-/// thread shares an unverified one. Steps are numbered as in `Docs/Internals/Concurrency.md`.
+/// Each live generation has a reference count and one lock byte, which is locked with the first
+/// reference and unlocked with the last. The lock of this table is held from locking the byte until
+/// the pin is verified, so that no other thread shares an unverified pin. Steps are numbered as in
+/// `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
@@ -11,13 +12,14 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads that have a verified lock on a generation and are building its state.
+  /// The number of threads, by generation, that have a verified lock on it and are building its
+  /// state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether the code that ages the lingering pin has been notified of one.
+  /// Whether the linger observer was notified, and has not yet found that no pin lingers.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
@@ -32,8 +34,8 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets the observers: called when a generation is locked, when a pin starts to linger, and when
-  /// an old generation expires.
+  /// Sets the functions that are called when a generation is locked, when a pin starts to linger,
+  /// and when an old generation expires.
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -51,10 +53,11 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Pinning
 
-  /// P1: pins the newest visible generation, of any process.
+  /// P1: pins the newest generation that any process has made visible.
   ///
-  /// - Complexity: No system call if this process has pinned it already, else one; if another
-  ///   process committed it, one page read for each group since the newest known here.
+  /// - Complexity: No system call if this process has already pinned the generation, otherwise one.
+  ///   If another process has committed it, one page read for each group since the newest state
+  ///   known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -70,15 +73,15 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // Otherwise a maintenance run has started between load and check: the newest generation is at
-      // its floor.
+      // Otherwise a maintenance run has raised the floor since `committed` was read, so the newest
+      // generation is read again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
     }
   }
 
-  /// Adds a reference to a generation; releases the lock of the table.
+  /// Adds a reference to a generation, and releases the lock of the table.
   @inline(__always)
   private func share(_ entry: LiveEntry) -> Pin {
     entry.references &+= 1
@@ -88,7 +91,7 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Steps 3 to 5 of P1.
+  /// Performs steps 3 to 5 of P1, and returns whether the pin is verified.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()
@@ -97,12 +100,12 @@ package final class GenerationTable: @unchecked Sendable {
     return false
   }
 
-  /// Releases the lock of a generation that was not verified, unless another thread relies on it.
+  /// Unlocks a generation whose pin was not verified, unless another thread relies on the lock.
   private func unlock(_ generation: FrameNumber) throws(StorageError) {
     if building[generation] == nil { try files.locks.unlockLive(generation) }
   }
 
-  /// Makes an entry the lingering one; drops the previous one if it has no references.
+  /// Makes an entry the newest one, and drops the previous newest entry if it has no references.
   private func setNewest(_ entry: LiveEntry) {
     let old = newest
     newest = entry
@@ -110,13 +113,13 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins a given generation, which another owner holds or which no maintenance run has
-  /// released yet.
+  /// P3: pins a given generation that another owner holds, or that no maintenance run has released
+  /// yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that it is dead, or if it was
   ///   never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
-  /// - Complexity: One system call; reads the group headers of the log if no state of it is in
-  ///   memory.
+  /// - Complexity: One system call; reads the group headers of the log if the generation's state is
+  ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
     // The clock is read only if there is a wait.
     var start: UInt64?
@@ -141,8 +144,9 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// - Throws: `busy` if a maintenance run has been deciding for longer than `busyTimeout`: its
-  ///   process may be suspended.
+  /// Checks that the wait for a decision has not exceeded `busyTimeout`.
+  ///
+  /// - Throws: `busy` if it has; the process of the maintenance run may be suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
@@ -154,7 +158,7 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Steps 3 to 6 of P3; false while a maintenance run is deciding.
+  /// Performs steps 3 to 6 of P3; returns `false` while a maintenance run is deciding.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
     let counters = files.counters
     guard generation <= counters.committed else { throw Self.expired(generation) }
@@ -173,16 +177,16 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run of another process is deciding: one that died meanwhile has
-  /// decided nothing.
+  /// Returns whether a maintenance run of another process is deciding; a run that has died is not.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Adds a generation whose lock is verified: from here on no maintenance run releases it.
+  /// Adds a generation whose lock is verified, so that no maintenance run can release it.
   ///
-  /// It builds the state without the table's lock, which is held on entry and not on return.
+  /// The caller holds the table's lock, which is released to build the state, and is not held on
+  /// return.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
     let notify = onPin
@@ -207,11 +211,11 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns the state of a generation: a known one, or one read from the files, starting at the
-  /// nearest known one.
+  /// Returns the state of a generation: a known state, or one built from the nearest known state or
+  /// from the files.
   ///
-  /// Requires a verified pin of it, the writer lock if it is the newest appended one, or the
-  /// maintenance lock.
+  /// The caller needs a verified pin of the generation, the maintenance lock, or, for the newest
+  /// appended generation, the writer lock.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
     if let state = known.first(where: { $0.generation == generation }) { return state }
@@ -249,16 +253,17 @@ package final class GenerationTable: @unchecked Sendable {
     notify?()
   }
 
-  /// Ends an entry without references.
+  /// Removes an entry without references and unlocks its generation.
   ///
-  /// A failing unlock only retains log space.
+  /// If the unlock fails, the only effect is that log space stays in use.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if it was not used since the last call; true while one lingers.
+  /// Drops the lingering pin if it was not used since the last call; returns whether a pin still
+  /// lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false
@@ -282,8 +287,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Marks the period in which a maintenance run of this process decides; pins by generation wait
-  /// for its end.
+  /// Records whether a maintenance run of this process is deciding; pins of a given generation wait
+  /// until it has decided.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -7,7 +7,7 @@ package final class LiveEntry: @unchecked Sendable {
   var state: GenerationState
   var references = 0
   var wasUsed = true
-  /// Whether its generation was released, which ends all its snapshots.
+  /// Whether the generation was released by a suspension, which ends all its snapshots.
   var isOver = false
 
   init(_ state: GenerationState) {

@@ -1,20 +1,23 @@
-/// The start of reading the log: the page file's state, or the end of the map of retained frames.
+/// The point at which reading the log starts: the page file's state, or a generation in the map of
+/// retained frames.
 package struct LogStart {
-  /// The state the page file holds.
+  /// The state of the page file.
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
   package let point: CommitPoint
-  /// The location of the pages at `point` that are not in the page file.
+  /// The locations of the pages at `point` that are not in the page file.
   package let index: PageIndex
-  /// The lineages that ended up to `point`.
+  /// The lineages that have ended at or before `point`.
   package let lineages: [EndedLineage]
-  /// The map, if it extends beyond the page file.
+  /// The map, if it extends beyond the page file's state.
   package let map: RetainedFrameMap?
-  /// The number of the map in the file, whether or not it is used.
+  /// The serial number of the map in the file, whether or not the map is used.
   package let serial: UInt64?
 
-  /// Creates the start for reading up to `generation`; `nil` if that is no longer available,
-  /// because it is within the map and is not one of its retained generations.
+  /// Creates the start for reading the log up to `generation`.
+  ///
+  /// Returns `nil` if the generation is no longer available: it is older than the page file's
+  /// state, or it is within the map and not one of the retained generations.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -40,35 +43,37 @@ package struct LogStart {
     } else {
       return nil
     }
-    // Ascending by frame, so that the newest image of a page is set last.
+    // The frames are in ascending order, so the newest image of a page is set last.
     for retained in map.retainedFrames
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // If it was made for a later state of the page file, it lacks the pages between the two.
+    // A map that was written for a later state of the page file lacks the pages between the two
+    // states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
       throw RetainedFrameMap.file.damaged(
-        "The map counts \(point.pageCount) pages, but bitmap page \(bitmap) is missing.")
+        "The map covers \(point.pageCount) pages, but does not list bitmap page \(bitmap).")
     }
   }
 
-  /// Whether the page file has advanced since its header was read: a map is written after the
-  /// header of the state it starts at is durable.
+  /// Whether the page file has advanced since its header was read.
+  ///
+  /// A map is written only after the header of the state at which it starts is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// The state that a walk over the log from its start has reached.
+/// The state that a walk over the log has reached.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
   /// The number of commits after the start.
   package private(set) var commitCount = 0
-  /// The number of segments whose footer was read for them.
+  /// The number of segments whose footer was read instead of their group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

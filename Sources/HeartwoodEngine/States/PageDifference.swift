@@ -1,19 +1,19 @@
-/// The pages in which two states of one store differ, except bitmaps.
+/// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states are live, so no checkpoint has passed the older one: the index of the newer state
-/// has an entry for every page written between the two, however it was built.
+/// Both states are live, so no checkpoint has passed the older one. The index of the newer state
+/// therefore has an entry for every page written between the two, however the index was built.
 package struct PageDifference {
-  /// Pages in use in the newer state that were written after the older one, in page order.
+  /// The pages in use in the newer state that were written after the older one, in page order.
   package private(set) var written: [PageNumber] = []
-  /// Pages in use in the older state that were written or freed after it, in page order.
+  /// The pages in use in the older state that were written or freed after it, in page order.
   package private(set) var replaced: [PageNumber] = []
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states; `older` is not newer than `newer`.
+  /// Compares two states; `older` must not be newer than `newer`.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
-  /// - Complexity: Two bitmap pages read for each one that covers a written page.
+  /// - Complexity: One bitmap page of each state read for each bitmap that covers a written page.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer
@@ -32,8 +32,8 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // The bitmaps of the older state beyond the end of the newer one: none of their pages exist
-    // there.
+    // The older state may have bitmaps beyond the end of the newer one, where none of their pages
+    // exist.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))
@@ -41,8 +41,10 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages of one bitmap that only the older state uses and that have not been written
-  /// since: the written ones are known from the index.
+  /// Adds the pages of one bitmap that only the older state uses and that were not written after
+  /// it.
+  ///
+  /// Written pages are found through the index instead.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -1,11 +1,10 @@
 package import Synchronization
 
-/// A map from each page to the log frame with its newest image, as of one state: a persistent radix
-/// tree.
+/// A persistent radix tree that maps each page to the log frame with its newest image in one state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
-/// pointers: no retain, no lock. Pages without an entry are in the page file.
+/// pointers, without a retain or a lock. Pages without an entry are in the page file.
 ///
 /// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
 ///   shared.
@@ -14,9 +13,9 @@ package final class PageIndex: @unchecked Sendable {
   package private(set) var root: Node?
   /// The number of levels below the root.
   package private(set) var depth = 0
-  /// Nodes created minus nodes freed by this process; for tests.
+  /// The number of nodes that exist in this process; for tests.
   package static let liveNodeCount = Atomic<Int>(0)
-  /// Bytes of those nodes.
+  /// The number of bytes that the existing nodes occupy.
   package static let liveByteCount = Atomic<Int>(0)
 
   package init() {}
@@ -30,14 +29,14 @@ package final class PageIndex: @unchecked Sendable {
 
   deinit { root?.release(level: depth) }
 
-  /// The slot for `page` in a node at `level`.
+  /// Returns the slot of `page` in a node at `level`.
   @inline(__always)
   private static func slot(of page: PageNumber, _ level: Int) -> Int {
     let shift = PageNumber(truncatingIfNeeded: level &* Node.slotShift)
     return Int(truncatingIfNeeded: (page &>> shift) & PageNumber(Node.slotCount - 1))
   }
 
-  /// Whether `page` is beyond the range of an index of this depth.
+  /// Returns whether `page` is beyond the range of an index of this depth.
   @inline(__always)
   private static func isBeyond(_ page: PageNumber, _ depth: Int) -> Bool {
     let covered = (depth &+ 1) &* Node.slotShift
@@ -45,7 +44,7 @@ package final class PageIndex: @unchecked Sendable {
       && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
-  /// The frame that holds `page`, or 0.
+  /// Returns the frame that holds `page`, or 0 if there is none.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
     guard var node = root, !isBeyond(page, depth) else { return 0 }
@@ -62,9 +61,9 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Sets the frame of a page; frames may come in any order, and none is 0.
+  /// Sets the frame of a page; frames may be set in any order and must not be 0.
   ///
-  /// Only for an index that no other thread can access yet. Nodes shared with other states are
+  /// Call this only while no other thread can access the index. Nodes shared with other states are
   /// copied first.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
     while Self.isBeyond(page, depth) {
@@ -78,8 +77,9 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Returns the node with the entry in it or below it; consumes the caller's reference.
-  // Recursion over at most six levels of this process's own memory.
+  /// Returns a node that contains the entry, directly or in a child; consumes the caller's
+  /// reference.
+  // The recursion has at most six levels, through nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -96,8 +96,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// It visits only nodes with such an entry in them or below them, so the cost depends on the
-  /// number of entries found, not on the size of the index.
+  /// It visits only nodes that lead to such an entry, so the cost depends on the number of entries
+  /// found, not on the size of the index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -105,7 +105,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
-  // Recursion over at most six levels of this process's own memory.
+  // The recursion has at most six levels, through nodes that this process has built.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -122,7 +122,7 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree: 64 slots, of which only those in use take memory.
+  /// A node of the tree, with 64 slots; only slots in use take memory.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
@@ -144,7 +144,7 @@ extension PageIndex {
     private static let headerWordCount = 3
     private static let leastCapacity = 4
 
-    /// The node that a word refers to; `nil` for 0.
+    /// Creates a reference to the node that a word refers to, or returns `nil` for 0.
     @inline(__always)
     fileprivate init?(word: UInt64) {
       guard let reference = UnsafeMutableRawPointer(bitPattern: UInt(word)) else { return nil }
@@ -177,7 +177,7 @@ extension PageIndex {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
 
-    /// Returns the word of a slot, or 0.
+    /// Returns the word of a slot, or 0 if the slot has none.
     @inline(__always)
     fileprivate func word(_ slot: Int) -> UInt64 {
       if isFull {
@@ -189,12 +189,13 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // Without gaps below there is nothing to count, and some machines count bits slowly.
+      // If every lower slot has a word, no bits need to be counted, which is slow on some machines.
       let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one; `newest` is the highest frame under it.
+    /// Replaces the word of a slot that has one; `newest` is the highest frame that the new word
+    /// leads to.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)
@@ -213,8 +214,8 @@ extension PageIndex {
 
     // MARK: Creating and changing
 
-    /// Returns a node with only one reference, with the entries of `node` and a word for `slot`;
-    /// consumes the caller's reference.
+    /// Returns an unshared node that has the entries of `node` and a word for `slot`; consumes the
+    /// caller's reference.
     fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
       let bit: UInt64 = 1 << UInt64(slot)
       guard let node else { return Node(slots: bit, newest: 0) }
@@ -286,7 +287,7 @@ extension PageIndex {
 
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // Recursion over at most six levels of this process's own memory.
+    // The recursion has at most six levels, through nodes that this process has built.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

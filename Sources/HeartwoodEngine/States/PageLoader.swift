@@ -1,12 +1,12 @@
-/// Finds, reads and verifies the pages that the fast path does not have.
+/// Finds, reads and verifies the pages that the fast path cannot return.
 ///
-/// Thread-safe. Owned by the states that read through it.
+/// Thread-safe. It is owned by the states that read through it.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
-  /// The mapped page file, for pages without an entry in the index.
+  /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Verifies every page again regardless of the bits; for `verify()`.
+  /// Whether every page is verified again, even if its verified bit is set; for `verify()`.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {
@@ -18,7 +18,7 @@ package final class PageLoader: Sendable {
 
   var cache: PageCache { files.cache }
 
-  /// Returns the page, from log frame `frame` or, for 0, from the page file.
+  /// Returns a page from the log frame `frame`, or from the page file if `frame` is 0.
   func page(_ number: PageNumber, frame: FrameNumber) throws(StorageError) -> PageReference {
     if frame == 0 { return try fromPageFile(number) }
     let geometry = files.geometry
@@ -35,8 +35,9 @@ package final class PageLoader: Sendable {
       target throws(StorageError) in
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
-      // A checkpoint has deleted the segment, whose frames are now in the page file. While this one
-      // can be read, no checkpoint writes the page again: that would need a newer frame of it.
+      // A checkpoint has deleted the segment, and the page is now in the page file. While this
+      // generation is live, no checkpoint overwrites the page there: only a newer frame of the page
+      // up to this generation could do that.
       return try files.pageFile.read(number, into: target)
     }
   }
@@ -91,7 +92,7 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) is in the location of frame \(frame).", file: name, page: number)
+        "Frame \(found) was found in the location of frame \(frame).", file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(

@@ -7,8 +7,8 @@ package struct PageReference {
 
 /// The data for a page lookup in one state, kept together in memory.
 ///
-/// Owned by a ``GenerationState`` or a ``WorkingPages`` and read through raw pointers, so that a
-/// point read retains nothing. Everything it points to lives as long as its owner.
+/// It is owned by a ``GenerationState`` or a ``WorkingPages`` and read through raw pointers, so
+/// that a point read retains nothing. Everything it points to lives as long as its owner.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -21,13 +21,13 @@ package struct PageSource {
   let windowShift: Int
   let windows: UnsafePointer<PageRegion>
   let pageShift: Int
-  /// Pages at or above it do not exist in this state.
+  /// The number of pages in this state.
   var pageCount: PageNumber
   let isMapped: Bool
   /// The writer's own pages; `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// Incremented with each change of the writer.
+  /// Incremented by each change that the writer makes.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period
@@ -35,8 +35,8 @@ package struct PageSource {
 
 /// The pages of a store as of one state; the writer's view includes its own changes.
 ///
-/// One pointer wide; it keeps nothing alive. In a given state a page number always refers to the
-/// same bytes.
+/// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
+/// refers to the same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 
@@ -48,7 +48,7 @@ package struct PageView {
     @inline(__always) get { source.pointee.changeCount }
   }
 
-  /// Makes cursors in a writer's view search their position again.
+  /// Records a change, so that cursors in a writer's view search for their position again.
   @inline(__always)
   package func recordChange() { source.pointee.changeCount &+= 1 }
 
@@ -56,26 +56,28 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether pages may still be read: only in the process that made the view, and until its store
-  /// is suspended.
+  /// Whether pages may still be read: only in the process that made the view, and only until its
+  /// store is suspended.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
     }
   }
 
+  /// Checks that pages may still be read.
+  ///
   /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if its
-  ///   store was suspended since.
+  ///   store was suspended since then.
   package func requireCurrent() throws(StorageError) {
     guard !isCurrent else { return }
     try source.pointee.origin.requireOwn("pages")
     throw Suspensions.ended
   }
 
-  /// Returns the page with this number, verified.
+  /// Returns the verified page with this number.
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are not as written; `io` if
-  ///   they cannot be read; else as ``requireCurrent()``.
+  ///   they cannot be read; otherwise as ``requireCurrent()``.
   /// - Complexity: No system call and no lock in `.mapped` reading once the page was verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {

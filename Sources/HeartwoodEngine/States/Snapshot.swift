@@ -1,9 +1,9 @@
-/// A live, pinned view of a store: one generation, unchanged for as long as it is held.
+/// A pinned view of one generation of a store, which stays unchanged while the snapshot is held.
 ///
-/// Its generation is locked until the last reference to the snapshot is gone, and then released
+/// Its generation is locked until the last reference to the snapshot is gone, and is then released
 /// automatically. Readers never wait for writers, and writers never wait for readers. While a
-/// snapshot lives, the log keeps the frames it needs; see `Docs/Guides/Caveats.md` on long-lived
-/// snapshots.
+/// snapshot exists, the log keeps the frames that it needs; see `Docs/Guides/Caveats.md` on
+/// long-lived snapshots.
 ///
 /// Thread-safe: any number of threads may read through one snapshot concurrently.
 public final class Snapshot: Sendable {
@@ -21,11 +21,13 @@ public final class Snapshot: Sendable {
   // In a child made by `fork`, the lock of the generation belongs to the parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
+  /// Checks that the snapshot can still be read.
+  ///
   /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if
-  ///   the store was suspended since.
+  ///   the store was suspended since then.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
 
-  /// Returns whether it was taken from the store with this table.
+  /// Returns whether the snapshot was taken from the store with this table.
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }
 
   /// The generation of this snapshot.

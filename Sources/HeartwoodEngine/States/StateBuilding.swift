@@ -1,14 +1,14 @@
 extension StoreFiles {
-  /// X1: locates a generation by the page file's header, the map, and the footers and group headers
-  /// of the log after them.
+  /// X1: locates the pages of a generation, from the page file's header, the map, and the footers
+  /// and group headers of the log after them.
   ///
-  /// Requires a verified pin of the generation or the maintenance lock, so that no maintenance run
-  /// releases it meanwhile. A run may still advance the page file up to it, delete segments and
-  /// punch holes meanwhile; then the search starts again, with an empty index.
+  /// The caller needs a verified pin of the generation or the maintenance lock, so that no
+  /// maintenance run releases it meanwhile. A run may still advance the page file up to the
+  /// generation, delete segments and punch holes; the search then starts again with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
-  /// - Complexity: Reads the map, the footers of the log after it up to the generation, and one
-  ///   page for each group where there are none.
+  /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
+  ///   each group in segments without a footer.
   package func located(
     at generation: FrameNumber, isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable) {
@@ -44,19 +44,21 @@ extension StoreFiles {
   /// Returns the newest header slot whose state is announced in the shared counters.
   ///
   /// A checkpoint announces a state only after its slot is synced. Until then the slot can be read,
-  /// but pages of that state are not accepted from the page file, and if the sync fails they never
-  /// are. The previous slot serves equally well: the log still holds everything between the two.
+  /// but pages of its state are not accepted from the page file. If the sync fails, they never are.
+  /// The previous slot serves equally well, because the log still holds everything between the two
+  /// states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed
     let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
-      throw .corrupt("No header slot of the page file has the start of the log.", file: "pages")
+      throw .corrupt(
+        "Neither header slot of the page file contains a completed checkpoint.", file: "pages")
     }
     return header
   }
 
-  /// Reads the log from `start` on; `nil` if no commit ends at `generation`.
+  /// Reads the log from `start` on, or returns `nil` if no commit ends at `generation`.
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {
@@ -72,7 +74,7 @@ extension StoreFiles {
     return walk.point.frame == generation ? (walk, table) : nil
   }
 
-  /// Returns the state of a generation, as ``located(at:isMapped:)`` finds it.
+  /// Returns the state of a generation that ``located(at:isMapped:)`` finds.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let found = try located(at: generation, isMapped: log.isMapped)
     closeDurableSegments()
@@ -80,14 +82,16 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// X2: returns a newer generation, found by reading on from a known one; `nil` if the log no
-  /// longer leads there.
+  /// X2: builds the state of a newer generation by reading the log after a known state.
   ///
-  /// Requires a verified pin of the newer one or the writer lock. Everything that the older index
-  /// refers to and the newer generation still contains exists, whatever maintenance runs have done
-  /// meanwhile.
+  /// Returns `nil` if the log no longer leads to that generation.
   ///
-  /// - Complexity: Reads a page for each group in between, and one more for each segment.
+  /// The caller needs a verified pin of the newer generation or the writer lock. A frame in the
+  /// older index still exists if the newer generation contains it, whatever maintenance runs have
+  /// done meanwhile.
+  ///
+  /// - Complexity: Reads one page for each group between the two generations, and one more for each
+  ///   segment.
   package func advanced(
     _ known: GenerationState, to generation: FrameNumber
   ) throws(StorageError) -> GenerationState? {
@@ -102,7 +106,7 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // A changed bitmap may contain free pages below.
+        // A changed bitmap may contain free pages below the lowest one known.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }
@@ -114,15 +118,15 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Another process has advanced the page file: its pages need no index entries and no segments.
+    // Another process has advanced the page file, whose pages need no index entries and no
+    // segments.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
   /// Returns the segments from `first` to `last`.
   ///
-  /// If the commit is in the same segment as the one before, they are known, and the directory is
-  /// not read.
+  /// If both are the same known segment, the directory is not read.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -130,12 +134,14 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit that follows this one, whose writer died before
-  /// announcing it; `nil` if there is none.
+  /// W2: returns the state after a complete commit that follows `state`, whose writer died before
+  /// announcing it.
   ///
-  /// Under the writer lock.
+  /// Returns `nil` if there is no such commit.
   ///
-  /// - Complexity: A check of one page header, in mapped files without a system call.
+  /// The caller holds the writer lock.
+  ///
+  /// - Complexity: One check of a page header, which needs no system call in mapped files.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)

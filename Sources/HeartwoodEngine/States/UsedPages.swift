@@ -1,4 +1,4 @@
-/// The pages in use in a state, read from its bitmaps one by one; the state must outlive it.
+/// The pages in use in a state, read from one bitmap at a time; the state must outlive this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
@@ -13,12 +13,12 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Returns whether the page is in use; cheap if called in page order.
+  /// Returns whether the page is in use; calls in page order read each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
-  /// Returns the first page in use from `first` on.
+  /// Returns the first page in use from `first` on, or `nil` if there is none.
   ///
   /// - Complexity: One page read for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
@@ -56,7 +56,7 @@ package final class UsedPages {
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount
-    // Every bitmap takes one of the pages it covers.
+    // Every bitmap occupies one of the pages it covers.
     let needed = (content + pagesPerBitmap - 2) / (pagesPerBitmap - 1)
     return PageNumber(clamping: content + max(needed, 1))
   }
@@ -73,7 +73,7 @@ package final class UsedPages {
 }
 
 extension PageView {
-  /// Returns a bitmap page; the caller releases it.
+  /// Returns a bitmap page, which the caller must release.
   package func bitmap(_ number: PageNumber) throws(StorageError) -> PageReference {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {

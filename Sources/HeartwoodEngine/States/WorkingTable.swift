@@ -1,5 +1,5 @@
-/// The writer's pages by number: an open-addressing hash table, because every step of every descent
-/// of a transaction looks it up.
+/// The writer's pages by number, in an open-addressing hash table: a transaction looks up a page in
+/// it at every step of a tree descent.
 ///
 /// A savepoint keeps the pages it would restore in a table of its own.
 package struct WorkingTable {
@@ -7,7 +7,7 @@ package struct WorkingTable {
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// Marks an unused position; no page has this number.
+  /// The number that marks an unused position; no page has it.
   private static let none = PageNumber.max
 
   init() {
@@ -32,16 +32,16 @@ package struct WorkingTable {
     return position
   }
 
-  /// Returns the writer's bytes of a page; `nil` if it has none.
+  /// Returns the writer's bytes of a page, or `nil` if the writer has none.
   @inline(__always)
   func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
     blocks[position(of: number)]
   }
 
-  /// Returns whether the table has an entry for the page, with bytes or without.
+  /// Returns whether the table has an entry for the page, even one without bytes.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
-  /// Sets the bytes of a page, or `nil` to record that it has none.
+  /// Sets the bytes of a page, or `nil` to record that the writer has none.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let position = position(of: number)

@@ -1,13 +1,14 @@
 /// A token that names one generation of one store in another thread, another process, or a file.
 ///
-/// It keeps nothing alive. Hold a snapshot until the recipient has one, or keep the generation
-/// under a name. Its text has no spaces and fits a command line.
+/// A token does not keep its generation readable. Hold a snapshot until the recipient has one, or
+/// keep the generation under a name. The text of a token has no spaces and can be passed on a
+/// command line.
 public struct GenerationToken: Hashable, Sendable {
-  /// The store it belongs to.
+  /// The store that the token belongs to.
   package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
-  /// The generation it names.
+  /// The generation that the token names.
   public let generation: Generation
 
   fileprivate init(store: StoreIdentity, point: CommitPoint) {
@@ -17,10 +18,10 @@ public struct GenerationToken: Hashable, Sendable {
     generation = Generation(frame: point.frame)
   }
 
-  /// Returns whether it belongs to this store; a copy of the files counts as the same store.
+  /// Returns whether the token belongs to this store or to a copy of its files.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
-  /// Returns whether it names this commit.
+  /// Returns whether the token names this commit.
   fileprivate func names(_ point: CommitPoint) -> Bool {
     lineage == point.lineage && digest == point.digest && generation.frame == point.frame
   }
@@ -33,7 +34,7 @@ extension GenerationToken: LosslessStringConvertible {
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
   }
 
-  /// Parses the text of a token; `nil` if it is not one.
+  /// Parses the text of a token, or returns `nil` if the text is not a token.
   public init?(_ description: String) {
     let parts = description.split(separator: ".", omittingEmptySubsequences: false)
     let words = parts.prefix(4).compactMap { UInt64($0, radix: 16) }
@@ -51,7 +52,7 @@ extension GenerationToken: Codable {
     let container = try decoder.singleValueContainer()
     guard let token = GenerationToken(try container.decode(String.self)) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "This is not the text of a generation token.")
+        in: container, debugDescription: "The text is not a valid generation token.")
     }
     self = token
   }
@@ -73,10 +74,10 @@ extension Snapshot {
 extension Store {
   /// Pins the generation that a token names.
   ///
-  /// Any process may have created the token, now or before a restart.
+  /// Any process may have created the token, even before a restart of the machine.
   ///
-  /// - Throws: `foreignStore` if it belongs to another store, or to a copy of this one that has
-  ///   diverged; else as ``snapshot(at:)-(Generation)``.
+  /// - Throws: `foreignStore` if the token belongs to another store, or to a copy of this store
+  ///   that has diverged; otherwise as ``snapshot(at:)-(Generation)``.
   /// - Complexity: As ``snapshot(at:)-(Generation)``.
   public func snapshot(at token: GenerationToken) throws -> Snapshot {
     try requireOpen()

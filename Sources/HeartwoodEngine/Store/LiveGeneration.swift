@@ -2,27 +2,29 @@
 public struct LiveGeneration: Hashable, Sendable {
   /// The generation.
   public var generation: Generation
-  /// The time since its commit, by the wall clock.
+  /// The time since the generation was committed, by the wall clock.
   public var age: Duration
-  /// The number of snapshots of this process that show it.
+  /// The number of snapshots of the generation in this process.
   public var snapshotCount: Int
-  /// The names under which it is kept.
+  /// The names under which the generation is kept.
   public var names: [String]
-  /// The processes that hold it, where known: this one, and others that have held it for about a
-  /// second.
+  /// The processes that are known to hold the generation: this one, and others that have held it
+  /// for about a second.
   public var holders: [StoreHolder]
-  /// Bytes of log that only this generation retains: its end would free them in the next
-  /// maintenance run, apart from pages that the page file can then take over.
+  /// The number of bytes of log that only this generation retains.
+  ///
+  /// Once the generation is released, the next maintenance run frees them, in addition to frames of
+  /// pages that can then be written back to the page file.
   public var retainedByteCount: Int
 }
 
-/// Determines the held generations, and the cost of each of them.
+/// Determines the held generations, and the log space that each of them retains.
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable
   let own: HolderEntry
 
-  /// Returns the oldest ones, or all of them, the oldest first.
+  /// Returns at most `count` held generations, the oldest first.
   func oldest(_ count: Int = .max) throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
     guard !held.isEmpty else { return [] }
@@ -78,12 +80,12 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the held generations, the oldest first: those of snapshots of this process, of other
-  /// processes, and named ones.
+  /// Returns the held generations, the oldest first: those that this process or another one holds,
+  /// and named generations.
   ///
   /// - Throws: `closed`, `io`, or `corrupt` if the list of named generations is corrupt.
-  /// - Complexity: For a generation without a snapshot in this process, the map and the log's group
-  ///   headers are read.
+  /// - Complexity: Reads the map and the log's group headers for each generation without a snapshot
+  ///   in this process.
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()

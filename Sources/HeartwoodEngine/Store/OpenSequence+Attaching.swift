@@ -2,7 +2,7 @@ extension OpenSequence {
   /// Attaches to a store that other processes have open; returns `nil` if no process has
   /// initialised its shared counters since the machine booted.
   ///
-  /// - Parameter writers: The byte that a process locks while it initialises them.
+  /// - Parameter writers: The byte that a process locks while it initialises the counters.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -14,7 +14,7 @@ extension OpenSequence {
 
   /// Waits a moment for a process that is opening the store.
   ///
-  /// - Throws: `busy` if that takes longer than the timeout; the process may be suspended.
+  /// - Throws: `busy` if the other process takes longer than `busyTimeout`; it may be suspended.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -60,8 +60,10 @@ extension OpenSequence {
     return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
   }
 
-  /// Returns the newest header slot, of a page file that is long enough for it: another process may
-  /// write a newer one and truncate the file between the two reads.
+  /// Returns the newest header slot, after checking that the page file is long enough for it.
+  ///
+  /// If another process writes a newer slot and truncates the file between these two steps, they
+  /// are repeated.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -80,11 +82,13 @@ extension OpenSequence {
     }
   }
 
-  /// P2: returns whether a private read-only core still has the newest state: no process has made
-  /// the shared counters usable, and no complete commit follows the newest known one.
+  /// P2: returns whether a private read-only core still has the newest state.
   ///
-  /// Recovery discards a commit above the durable watermark whose headers verify and whose images
-  /// do not, so the headers alone prove nothing here: opening again would discard it again.
+  /// It does if no process has made the shared counters usable, and no complete commit follows the
+  /// newest known one.
+  ///
+  /// Valid headers are not enough here: recovery discards a commit above the durable watermark if
+  /// its images are invalid, so opening again would discard the commit again.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -102,7 +106,7 @@ extension OpenSequence {
 
   /// S3: acquires the released presence lock again, and finds the newest generation.
   ///
-  /// The cached contents are still valid if the files are the same: frames never change, and the
+  /// Cached contents are still valid if the files are the same: frames never change, and the
   /// verified bits of the page file are discarded if another process has run a checkpoint.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
@@ -111,7 +115,7 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // Each pin checks whether it is still the newest state (P2).
+      // Each later pin checks whether this is still the newest state (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -140,7 +144,7 @@ extension OpenSequence {
     }
   }
 
-  /// P1, for a table that does not exist yet.
+  /// P1: locks the newest generation, before there is a table of generations.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -153,15 +157,17 @@ extension OpenSequence {
     }
   }
 
-  /// Maps the shared counters, and computes the word that marks them as usable, from this boot,
-  /// this `counters` and this `pages`; `nil` if there is no complete file.
+  /// Maps the shared counters, and computes the value that marks them as usable.
+  ///
+  /// The value identifies this boot, this file `counters` and this file `pages`. Returns `nil` if
+  /// there is no complete file `counters`.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Written, not just extended: a store to a mapped hole on a full disk kills the process.
+      // The bytes are written, because writing to a mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

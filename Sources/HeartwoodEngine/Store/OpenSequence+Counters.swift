@@ -1,5 +1,6 @@
 extension OpenSequence {
-  /// O1.2 to O1.4: the shared counters, a new lineage if one is due, and the first state.
+  /// O1.2 to O1.4: prepares the shared counters, starts a new lineage if one is due, and builds the
+  /// first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
@@ -19,8 +20,8 @@ extension OpenSequence {
         guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
           throw StorageError(
             .busy,
-            "A write or sync of this store failed. Close it in all processes that read it, then "
-              + "open it for writing again.", file: path)
+            "An earlier write or sync of this store failed. Close the store in all processes that "
+              + "read it, then open it for writing again.", file: path)
         }
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
@@ -60,46 +61,51 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
   }
 
-  /// Returns the shared counters and the word that marks them as usable; a read-only opening uses
+  /// Returns the shared counters and the value that marks them as usable; a read-only opening uses
   /// private counters.
   private func sharedCounters(
     _ pages: any File
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity?) {
     guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
     guard let found = try countersFile(pages, .create) else {
-      throw StorageError(.io, "The counters file disappeared while it was created.", file: path)
+      throw StorageError(
+        .io, "The file `counters` disappeared while it was created. Try again.", file: path)
     }
     return (found.counters, found.identity, found.file)
   }
 
-  /// Continues with the counters of this boot: everything that was visible is in the files, and a
-  /// complete commit after it is adopted, even if its writer died.
+  /// Continues with the counters of this boot.
+  ///
+  /// Everything that was visible is in the files. A complete commit that follows is adopted, even
+  /// if its writer died before announcing it.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    // Readers wait while the floor is above the newest commit, so an incorrect counter would hang
-    // them.
+    // Readers wait while the floor is above the newest commit, so a wrong counter would block them
+    // forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The files are older than the state read from them since the machine started: they were "
-          + "replaced while no process had the store open. Restore the newer files.", file: path)
+        "The files are older than a state that was read from them since the machine started. They "
+          + "were replaced while no process had the store open. Restore the newer files.",
+        file: path)
     }
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A maintenance run may have died between its header slot and the counter, or while deciding.
+    // A maintenance run may have died after writing its header slot and before raising the counter,
+    // or while deciding.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
-    // Recovery has just synced the directory.
+    // Recovery has just synced the directory, so the names of all segments are durable.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations below the newest that can be read in a new boot: named ones, and those
-  /// that a read-only process has kept locked.
+  /// Returns the generations below the newest that can be read in a new boot: named generations,
+  /// and those that a read-only process still has locked.
   ///
-  /// A lock alone proves nothing: of a generation that is within the map and is not one of its
-  /// retained generations, nothing is left.
+  /// A lock alone is not enough: a generation that is within the map and not one of its retained
+  /// generations can no longer be read.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -116,8 +122,8 @@ extension OpenSequence {
 
   /// Initialises the counters of a new boot, except the decision record.
   ///
-  /// The floor is the newest commit: a token of a released generation must not make it readable
-  /// again.
+  /// The floor is the newest commit, because a token of a released generation must not make that
+  /// generation readable again.
   private func initialise(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) {
@@ -134,10 +140,10 @@ extension OpenSequence {
     counters.fence()
   }
 
-  /// After a failed sync the system may hold pages that it considers written.
+  /// Rewrites the frames after `durable` with the same bytes, and syncs them.
   ///
-  /// So the frames in question are rewritten with the same bytes, and synced, before anything
-  /// relies on them.
+  /// After a failed sync, the system may consider pages written that are not on disk, so nothing
+  /// may rely on these frames before.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {
@@ -155,7 +161,7 @@ extension OpenSequence {
     for segment in table.segments { try segment.file.sync() }
   }
 
-  /// R1.7 and R1.8: starts a new lineage for everything that follows, in the segment after the last
+  /// R1.7 and R1.8: starts a new lineage for all later commits, in the segment after the last
   /// existing one, so that no frame number is ever reused.
   private func startLineage(
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks

@@ -1,6 +1,6 @@
-/// Opening a store: create, recover or attach.
+/// Opens a store: creates it, recovers it, or attaches to it.
 ///
-/// The steps O1, O2 and C1 of `Docs/Internals/Concurrency.md`.
+/// It performs the steps O1, O2 and C1 of `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -27,7 +27,8 @@ struct OpenSequence {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or creates the directory; returns the same sequence, with the directory held open.
+  /// Finds or creates the directory, and returns a copy of this sequence that holds the directory
+  /// open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -36,7 +37,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the file of locks.
+  /// Opens the file `locks`, and checks that its locks work.
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
@@ -58,12 +59,11 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // From here on other processes may attach; there is no moment at which no process holds the
-        // byte.
+        // From here on other processes may attach. The lock becomes shared without being released.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // Otherwise the process that is opening the store has not finished, or has just died.
+      // If this fails, the process that is opening the store has not finished, or has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -72,7 +72,7 @@ struct OpenSequence {
     }
   }
 
-  /// Recovers from the files, as the only process that may write.
+  /// Recovers from the files, because there is no other process to attach to.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
@@ -89,17 +89,17 @@ struct OpenSequence {
     let log = files.mapped(try canMap(pages, table, header.geometry))
     let named = try NamedGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw RetainedFrameMap.file.damaged("The map of the log has no valid end.")
+      throw RetainedFrameMap.file.damaged("The map of retained frames has no valid end.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Nothing has been changed so far: a store that is rejected stays as it was.
+    // Nothing has been changed so far, so a store that was rejected above is unchanged.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
     // The process that created the directory, or started to create the store, may have died before
-    // the name was synced.
+    // it synced the name.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
@@ -122,7 +122,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory belongs to a store, and creates it if this opening may.
+  /// Checks that the directory belongs to a store, or creates it if the store is opened for
+  /// writing.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
@@ -130,7 +131,7 @@ struct OpenSequence {
         throw StorageError(
           .notAStore,
           "The directory contains other files (\(foreign.sorted()[0])) and no store. Use a "
-            + "directory of its own for the store.", file: path)
+            + "separate directory for the store.", file: path)
       }
       return
     }
@@ -157,7 +158,7 @@ struct OpenSequence {
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
-  /// C1: creates a page file with one header slot, which gets its name when it is complete.
+  /// C1: creates a page file with one header slot, and renames it to `pages` once it is complete.
   private func create(_ names: Set<String>) throws(StorageError) {
     guard !options.isReadOnly else {
       throw noStore
@@ -172,8 +173,8 @@ struct OpenSequence {
     else {
       throw StorageError(
         .invalidArgument,
-        "The page size or segment size is invalid. A page has 4096 to 65536 bytes and a segment at "
-          + "least eight pages, both powers of two.")
+        "The page size or segment size is invalid. A page must have 4096 to 65536 bytes, and a "
+          + "segment at least eight pages; both sizes must be powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,
@@ -192,7 +193,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Distinguishes a corrupt store from files that never were one.
+  /// Returns the error for a page file without an intact header: corruption, or not a store.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }
@@ -208,7 +209,9 @@ struct OpenSequence {
       file: pages.path)
   }
 
-  /// Touching a mapping past the end of its file is fatal, so a truncated file is rejected here.
+  /// Checks that the page file is as long as its header requires.
+  ///
+  /// Accessing a mapping past the end of its file is fatal, so a truncated file is rejected here.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -219,8 +222,10 @@ struct OpenSequence {
     }
   }
 
-  /// Returns whether to map the files: if requested, if the file system can, and if none is shorter
-  /// than its mapping (a writer extends such files, a reader must not).
+  /// Returns whether to map the files.
+  ///
+  /// Mapping must be requested and supported by the file system, and no file may be shorter than
+  /// its mapping. A writer extends shorter files; a reader must not.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

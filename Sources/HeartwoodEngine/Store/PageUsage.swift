@@ -2,27 +2,27 @@
 public struct PageUsage: Hashable, Sendable {
   /// The type of a page.
   public enum Kind: UInt8, CaseIterable, Sendable {
-    /// Unused: a commit may allocate it.
+    /// An unused page, which a commit may allocate.
     case free
-    /// One bit for each page of a range of the page file: in use or free.
+    /// One bit for each page in a range of the page file, set if the page is in use.
     case bitmap
     /// Keys and references to child pages.
     case branch
     /// Keys and values.
     case leaf
-    /// Bytes of a value too large for a leaf.
+    /// Bytes of a value that is too large for a leaf.
     case overflow
-    /// The page numbers of such a value.
+    /// The page numbers of a value that is too large for a leaf.
     case overflowIndex
-    /// In use, but its bytes are corrupt or cannot be read.
+    /// A page in use whose bytes are corrupt or cannot be read.
     case damaged
   }
 
   /// The type of the page.
   public var kind: Kind
-  /// The used bytes of the page, including its header; 0 for a free and for a damaged page.
+  /// The number of used bytes of the page, including its header; 0 for a free or damaged page.
   ///
-  /// A bitmap counts as full.
+  /// For a bitmap, it is the page size.
   public var usedByteCount: UInt32
 
   /// Creates a description of a page.
@@ -60,14 +60,14 @@ public struct PageUsage: Hashable, Sendable {
 extension Store {
   /// Returns the type of every page of one generation, and how full it is.
   ///
-  /// A damaged page is reported in the result and is no error. ``verify()`` checks whether a page
-  /// in use belongs to a tree.
+  /// A damaged page is reported in the result and is not an error. ``verify()`` checks whether a
+  /// page in use belongs to a tree.
   ///
   /// - Parameter snapshot: A snapshot of this store.
-  /// - Returns: One element for each page, by page number; 8 bytes each.
+  /// - Returns: One element of 8 bytes for each page, in the order of page numbers.
   /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
   ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
-  /// - Complexity: Every page in use is read once; free ones are not.
+  /// - Complexity: Every page in use is read once; free pages are not read.
   public func pageUsage(of snapshot: Snapshot) throws -> [PageUsage] {
     try requireOpen()
     try require(snapshot)

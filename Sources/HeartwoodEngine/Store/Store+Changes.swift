@@ -2,18 +2,18 @@ extension Store {
   /// Calls `body` for every key whose entry differs between two generations, ordered by keyspace
   /// name and key.
   ///
-  /// The changes lead from `source` to `target`, whichever is newer. A value rewritten with the
-  /// same bytes is no change, and neither is the creation or removal of a keyspace without entries.
-  /// Names are ordered by their UTF-8, keys by their encoded bytes.
+  /// The changes lead from `source` to `target`, whichever is newer. A value that was rewritten
+  /// with the same bytes is not a change, and neither is the creation or removal of a keyspace
+  /// without entries. Names are ordered by their UTF-8 bytes, keys by their encoded bytes.
   ///
   /// - Parameters:
   ///   - source: The generation at which the changes start; a snapshot of this store.
-  ///   - target: The generation to which they lead; a snapshot of this store.
-  ///   - isWanted: Returns whether to compare a keyspace, by its name; compares all if omitted.
-  ///     Leaves of other keyspaces are skipped.
+  ///   - target: The generation to which the changes lead; a snapshot of this store.
+  ///   - isWanted: A function that returns whether to compare a keyspace, by its name; if omitted,
+  ///     all are compared. Leaves of other keyspaces are not read.
   ///   - body: Called once for each key. It may read and write the store.
-  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `closed`; `corrupt` or
-  ///   `io`; any error of `body`.
+  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `closed`;
+  ///   `corrupt` or `io`; any error of `body`.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
   ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
   public func changes(

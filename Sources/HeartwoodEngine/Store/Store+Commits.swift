@@ -1,9 +1,9 @@
 extension Store {
-  /// Returns the sequence of future commits, of this and of all other processes.
+  /// Returns the sequence of future commits of this process and all other processes.
   ///
-  /// It yields the newest generation whenever that is newer than the last one it yielded; commits
-  /// that occur while nothing awaits the sequence are yielded as one. It ends when the store is
-  /// closed or the waiting task is cancelled, and keeps the store open until then.
+  /// The sequence yields the newest generation whenever it is newer than the last one yielded;
+  /// commits that occur while nothing awaits the sequence are yielded as one. It ends when the
+  /// store is closed or the waiting task is cancelled, and keeps the store open until then.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -28,15 +28,15 @@ extension Store {
 
 /// A sequence of the newest generations of a store.
 public struct Commits: AsyncSequence, Sendable {
-  /// The newest generation at some moment.
+  /// The newest generation at the time the element is returned.
   public typealias Element = Generation
-  /// Waiting never fails.
+  /// The type of errors; waiting never fails.
   public typealias Failure = Never
 
   fileprivate let store: Store
   fileprivate let known: FrameNumber
 
-  /// Creates an iterator, which yields all commits since the sequence was created.
+  /// Creates an iterator, which also yields commits made since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
     Iterator(observer: CommitObserver(store), known: known)
   }
@@ -46,7 +46,8 @@ public struct Commits: AsyncSequence, Sendable {
     fileprivate let observer: CommitObserver
     fileprivate var known: FrameNumber
 
-    /// Waits for a newer generation; `nil` when the store is closed or the task cancelled.
+    /// Waits for a newer generation, or returns `nil` when the store is closed or the task is
+    /// cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Generation? {
@@ -57,7 +58,7 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer, registered for as long as it lives.
+/// An observer of commits, which is registered while it exists.
 private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
@@ -71,8 +72,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval of checks of a store that no process has written to since the machine was
-  /// started: a first writer cannot know of its readers.
+  /// The interval of checks for a first writer since the machine was started, which cannot know of
+  /// its readers.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
@@ -100,7 +101,7 @@ private final class CommitObserver: @unchecked Sendable {
     }
   }
 
-  /// Returns the signal of the store as it is open now; a private read-only core may have been
+  /// Returns the signal of the store's current core; a private read-only core may have been
   /// replaced.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal

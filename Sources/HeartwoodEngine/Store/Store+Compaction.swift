@@ -1,43 +1,45 @@
 /// The result of compacting a store.
 public struct CompactionResult: Hashable, Sendable {
-  /// Pages of the newest generation before, in use or free.
+  /// The number of pages of the newest generation before the compaction, in use or free.
   public var pageCountBefore = 0
-  /// Pages of the newest generation afterwards.
+  /// The number of pages of the newest generation after the compaction.
   public var pageCount = 0
-  /// Pages that were moved to lower numbers.
+  /// The number of pages that were moved to lower page numbers.
   public var movedPageCount = 0
-  /// Bytes of the page file before.
+  /// The number of bytes of the page file before the compaction.
   public var fileByteCountBefore = 0
-  /// Bytes of the page file afterwards: its pages, rounded up to the steps in which it grows.
+  /// The number of bytes of the page file after the compaction, rounded up to the steps in which
+  /// the file grows.
   public var fileByteCount = 0
-  /// The oldest live generation that still keeps the page file from shrinking, if one does; a
-  /// checkpoint after it is gone truncates the file.
+  /// The oldest live generation, if it still keeps the page file from shrinking.
+  ///
+  /// A checkpoint truncates the file after this generation has been released.
   public var blockingGeneration: Generation?
 }
 
 extension Store {
-  /// Moves the pages at the end of the page file into the free ones before them, and truncates the
-  /// file.
+  /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
   ///
-  /// Free pages at the end are removed by the next checkpoint anyway; this is for free pages in
-  /// between. It works in many small transactions, so that other writers get their turn, and
-  /// snapshots stay unchanged. A power cut is harmless at any time: no content ever changes.
+  /// Every checkpoint removes free pages at the end of the file; compaction also removes free pages
+  /// between pages in use. It works in many small transactions, so that other writers get their
+  /// turn. Snapshots stay unchanged. A power cut is harmless at any time, because no content
+  /// changes.
   ///
-  /// - Parameter progress: Called on this thread, between transactions, at least ten times a second
-  ///   on common media.
-  /// - Returns: The result. While older snapshots are held the file keeps its length.
+  /// - Parameter progress: Called on this thread between transactions, at least ten times a second
+  ///   on common disks.
+  /// - Returns: The result. While older snapshots are held, the file keeps its length.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
-  ///   trees or free space are corrupt. Pages moved until then stay moved.
+  ///   trees or free space are corrupt. Pages that were moved before the error stay moved.
   /// - Complexity: Each moved page is read and written once, with its parent, and written again by
   ///   a checkpoint; each leaf of a keyspace with large values at the end of the file is read once.
-  ///   The syncs of a checkpoint.
+  ///   The syncs are those of a checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // Some thousand pages: a fraction of a second, and little memory.
+    // A step of some thousand pages takes a fraction of a second and little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts in transactions of another size; for tests.
+  /// Compacts in transactions of a given size; for tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

@@ -3,10 +3,10 @@ extension Store {
   ///
   /// The copy is independent: it has its own identity and history, the same page and segment size,
   /// no free pages, and an empty log. It is created in a directory with `.partial` appended to its
-  /// name, which is renamed at the end: `path` contains either the complete, synced copy or
-  /// nothing. The next copy to the same path removes the remains of an interrupted one.
+  /// name, which is renamed at the end, so that there is either the complete, synced copy at `path`
+  /// or nothing. The next copy to the same path removes the remains of an interrupted copy.
   ///
-  /// Every copied page is verified. A store in memory is copied within its own memory.
+  /// Every copied page is verified. The copy of a store in memory is in memory too.
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.

@@ -2,28 +2,28 @@ extension Store {
   /// Keeps a generation under a name: it stays readable until ``release(_:)``, across restarts,
   /// even if no process holds it.
   ///
-  /// Its cost is bounded: the log retains at most one more image of each page changed since; see
-  /// ``StoreStatistics/logByteBound``.
+  /// For each named generation, the log retains at most one more image of each page changed since;
+  /// see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation: the newest, or one that is held.
-  ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation under the same name again is no
-  ///     error.
+  ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation under the same name again has
+  ///     no effect.
   /// - Throws: `generationExpired`; `invalidArgument` if the name is in use for another generation;
-  ///   `tooLarge` for an empty or too long name; `busy`; `readOnly`, `closed`, `writesDisabled`,
-  ///   `diskFull`, `io`.
-  /// - Complexity: Durable on return: at most one sync of the log, one of the list and one of the
-  ///   directory.
+  ///   `tooLarge` for a name that is empty or too long; `busy`; `readOnly`, `closed`,
+  ///   `writesDisabled`, `diskFull`, `io`.
+  /// - Complexity: At most one sync of the log, one of the list and one of the directory; the name
+  ///   is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a generation has 1 to \(Limits.maxGenerationNameByteCount) bytes; this one "
-          + "has \(name.utf8.count).")
+        "The name of a generation must have 1 to \(Limits.maxGenerationNameByteCount) bytes; this "
+          + "one has \(name.utf8.count).")
     }
-    // K1: released only after the list contains the name, so that every maintenance run finds
-    // either the lock or the name.
+    // K1: the snapshot is released only after the list contains the name, so that every maintenance
+    // run finds either the lock or the name.
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // A named generation must be durable.
@@ -32,7 +32,8 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // The store cannot be suspended while the list is being replaced.
+      // The snapshot is checked again here, because the store cannot be suspended while the list is
+      // being replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
@@ -46,7 +47,8 @@ extension Store {
 
   /// Releases a named generation; does nothing if the name is not in use.
   ///
-  /// Its snapshots stay valid. The next maintenance run frees its space.
+  /// Snapshots of the generation stay valid. The next maintenance run frees the log space that only
+  /// the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
   /// - Complexity: One sync of the list and one of the directory.
@@ -64,7 +66,8 @@ extension Store {
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6, K2: replaces the list, unless the change leaves it the same.
+  /// K1.3 to K1.6 and K2: changes the list of named generations, and replaces its file if it
+  /// differs.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -79,8 +82,8 @@ extension Store {
       do throws(StorageError) {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
-        // It is now unknown which list a power cut would leave, so nothing may be reclaimed based
-        // on either.
+        // A power cut could now leave either list, so nothing may be reclaimed based on one of
+        // them.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

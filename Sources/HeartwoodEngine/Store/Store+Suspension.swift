@@ -1,18 +1,19 @@
 extension Store {
-  /// Releases every pin and every lock of this process, until ``resume()``.
+  /// Releases all pins and locks of this process until ``resume()``.
   ///
-  /// For apps that are about to be suspended: some systems terminate a suspended process that holds
-  /// a lock of a shared file. All committed transactions are durable on return. It affects all
-  /// openings of this store in this process.
+  /// Call it in an app that is about to be suspended: some systems terminate a suspended process
+  /// that holds a lock on a shared file. All committed transactions are durable on return. The call
+  /// affects all openings of this store in this process.
   ///
-  /// Earlier snapshots become invalid, and stay so after ``resume()``: reading them throws
-  /// `generationExpired`, since other processes may overwrite their pages. No thread may be in the
-  /// middle of a read: memory that a `.mapped` store has lent out may change. Every other call but
-  /// ``close()`` throws `suspended`; ``commits()`` keeps waiting. Suspending twice is no error.
+  /// Earlier snapshots become invalid, even after ``resume()``: reading them throws
+  /// `generationExpired`, because other processes may overwrite their pages. No thread may be in
+  /// the middle of a read, because the memory that a `.mapped` store passes to readers may change.
+  /// Every other call except ``close()`` throws `suspended`; ``commits()`` keeps waiting.
+  /// Suspending a store twice has no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`, and then nothing has changed; `closed` or `io`.
-  /// - Complexity: One sync of the log, if something is not durable.
+  /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
     precondition(!writerLock.isHeldByThisThread, "a store was suspended inside a write")
@@ -26,7 +27,7 @@ extension Store {
 
   /// Resumes after ``suspend()``, with the changes that other processes have made meanwhile.
   ///
-  /// Resuming a store that is not suspended is no error.
+  /// Resuming a store that is not suspended has no effect.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
   ///   `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or `io`. The store
@@ -42,9 +43,10 @@ extension Store {
 }
 
 extension StoreCore {
-  /// S1, after running operations have ended.
+  /// S1: suspends the store, after running operations have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
-    // The maintenance thread would wait for locks held here, and be waited for.
+    // The maintenance thread is stopped first: it could wait for locks held here while this thread
+    // waits for it to end.
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
@@ -69,7 +71,7 @@ extension StoreCore {
     try files.locks.unlock(byte: presence)
   }
 
-  /// S3.
+  /// S3: resumes the store.
   func resume(_ sequence: OpenSequence) throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       guard table.isSuspended else { return }

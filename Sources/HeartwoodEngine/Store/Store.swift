@@ -2,13 +2,13 @@ import Synchronization
 
 /// An ordered, transactional key–value store in a directory of its own.
 ///
-/// Every commit is a generation. A ``Snapshot`` pins one and reads it undisturbed while others
-/// write; writers never wait for readers, nor readers for writers. `Docs/Reference/Engine.md` lists
-/// the numbered guarantees.
+/// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
+/// others write; writers never wait for readers, and readers never wait for writers.
+/// `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
 /// Thread-safe. Any number of processes can have a store open; several openings in one process
-/// share their state. In a child after `fork`, every call on a store of the parent, and on its
-/// snapshots, throws `forked`.
+/// share their state. In a child after `fork`, every call on a store of the parent, or on one of
+/// its snapshots, throws `forked`.
 public final class Store: Sendable {
   let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
@@ -37,15 +37,15 @@ public final class Store: Sendable {
   ///
   /// Any number of processes can have a store open; opening a store that is already open attaches
   /// to it without recovery. Several openings of one store in one process, by whatever path, share
-  /// their state, with the options of the first.
+  /// their state and use the options of the first.
   ///
-  /// - Throws: `busy` if another process has been opening it for longer than `busyTimeout`;
-  ///   `notAStore`, `incompatibleFormat` or `corrupt` for the contents of the path;
-  ///   `unsupportedFileSystem` on a network, or where locks of open files do not work; `io` and
-  ///   `diskFull`.
-  /// - Complexity: Reads the footers of the log's segments, group headers where there are none, and
-  ///   verifies the pages of commits that were never synced. Syncs the segments that contain such
-  ///   pages.
+  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
+  ///   `notAStore`, `incompatibleFormat` or `corrupt`, depending on what is at the path;
+  ///   `unsupportedFileSystem` on a network file system, or where open-file-description locks do
+  ///   not work; `io` or `diskFull`.
+  /// - Complexity: Reads the footers of the log's segments, or the group headers of segments
+  ///   without a footer, and verifies the pages of commits that are not known to be synced. Syncs
+  ///   the segments that contain such pages.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
@@ -65,10 +65,10 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // Without a last checkpoint, as if the process had died.
+  // The store ends without a last checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
-  /// Creates a store in memory, which ends with the last reference to it.
+  /// Creates a store in memory, which exists until the last reference to it is gone.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     var options = options
     options.access = .buffered
@@ -82,7 +82,8 @@ public final class Store: Sendable {
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
   /// Either all of the changes become visible to snapshots taken after this method returns, or none
-  /// does. Writers wait their turn; starting one inside another on the same thread traps.
+  /// do. Writers run one after the other; starting a write inside another one on the same thread
+  /// traps.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -91,10 +92,10 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: The durability of the commit when this method returns; `nil` uses that of the
-  ///     store's options.
-  ///   - body: The changes. The transaction cannot be used after it returns. If it throws, the
-  ///     store is unchanged and the error is rethrown unchanged.
+  ///   - durability: The durability of the commit when this method returns; `nil` selects the
+  ///     durability in the store's options.
+  ///   - body: A closure that makes the changes. The transaction cannot be used after it returns.
+  ///     If it throws, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation, or the newest one if nothing was changed.
   /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
   ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
@@ -102,8 +103,8 @@ public final class Store: Sendable {
   ///   a descriptor, after which writing can continue (guarantee F8); `io` or `writesDisabled`,
   ///   after which the store accepts no writes until it is reopened, and the commit is then either
   ///   complete or absent.
-  /// - Complexity: One page write for each changed page and one for each 300 or so of them; for
-  ///   `.full`, one sync shared by all commits that wait at the time.
+  /// - Complexity: One page write for each changed page, and one more for about every 300 of them;
+  ///   for `.full`, one sync that is shared by all commits waiting at the time.
   @discardableResult
   public func write(
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
@@ -121,8 +122,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation.
   ///
-  /// - Complexity: No system call while this process has that generation pinned, or had a moment
-  ///   ago; else one.
+  /// - Complexity: No system call if this process has the generation pinned, or had it pinned a
+  ///   moment ago; otherwise one.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -131,16 +132,17 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: no shared counters existed when this store was opened.
+  /// P2: pins a generation of a store that was opened without shared counters.
   ///
-  /// While that is so, the state found must still be the newest once the lock is held.
+  /// While there are no shared counters, the state must still be the newest one once the lock is
+  /// held.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
     var attempts = Attempts()
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
-        // A new core would acquire locks again.
+        // A suspended core is not replaced, because a new core would acquire locks again.
         try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         let new = StoreCore(try sequence.run(try sequence.prepare()), options)
@@ -148,19 +150,18 @@ public final class Store: Sendable {
         return new
       }
       let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // If the store is shared, the table itself ensures this.
+      // With shared counters, the table itself ensures that the pin is valid.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
       try attempts.next("pin a generation", sequence.path)
     }
   }
 
-  /// Pins a given generation, which is possible while it is live or nothing was reclaimed since.
+  /// Pins a given generation, if it is live or has not been reclaimed yet.
   ///
-  /// - Throws: `generationExpired` if a checkpoint has passed it, or if it was never a commit.
-  /// - Complexity: As ``snapshot()``, and if no snapshot of that generation is held in this
-  ///   process, two reads for each segment of the log and one for each group of those without a
-  ///   footer.
+  /// - Throws: `generationExpired` if the generation is no longer live, or was never a commit.
+  /// - Complexity: As ``snapshot()``. If this process holds no snapshot of the generation, also two
+  ///   reads for each segment of the log, and one for each group in segments without a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -176,10 +177,10 @@ public final class Store: Sendable {
 
   // MARK: Maintenance
 
-  /// Moves pages that no live generation holds back from the log to the page file, and deletes the
-  /// log segments that are then unnecessary.
+  /// Writes pages from the log back to the page file, as far as live generations allow, and deletes
+  /// the log segments that are no longer needed.
   ///
-  /// It runs automatically as the log grows; call it to choose the time.
+  /// Checkpoints run automatically as the log grows; call this method to choose the time.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and five syncs at most.
@@ -192,10 +193,10 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, every tree, every count, the free space and the log.
   ///
-  /// - Precondition: The thread is not in a write: a running checkpoint waits for that, and this
-  ///   method for the checkpoint.
-  /// - Throws: `closed`, or an error that keeps the newest generation from being read at all.
-  ///   Corruption is no error here: the findings list it.
+  /// - Precondition: The thread is not in a write. Otherwise a running checkpoint would wait for
+  ///   the write, and this method for the checkpoint.
+  /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
+  ///   is not thrown; it is listed in the findings.
   /// - Complexity: Every page is read once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -217,11 +218,11 @@ public final class Store: Sendable {
   /// locks.
   ///
   /// Later operations throw `closed`. Snapshots that are still held stay readable, and keep the
-  /// store's lock until the last of them is gone. Closing twice is no error.
+  /// store's lock until the last of them is gone. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed all the same. Durable commits stay durable; `.normal` commits since then
-  ///   have the same durability as before closing.
+  ///   store is closed in any case. Durable commits stay durable; later `.normal` commits are as
+  ///   durable as they were before closing.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(!writerLock.isHeldByThisThread, "a store was closed inside a write")
@@ -253,7 +254,8 @@ public final class Store: Sendable {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(
       .foreignStore,
-      "The snapshot belongs to another store, or to an earlier opening of this one.",
+      "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
+        + "snapshot of this store.",
       file: files.directory)
   }
 

@@ -7,7 +7,7 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// Bytes of entries in one transaction, whose pages stay in memory until it ends.
+  /// The number of bytes of entries in one transaction, whose pages stay in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -17,7 +17,9 @@ struct StoreCopy {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
-      throw StorageError(.invalidArgument, "A copy needs the path of a new directory.", file: path)
+      throw StorageError(
+        .invalidArgument, "A copy cannot have this path. Use the path of a new directory.",
+        file: path)
     }
     self.snapshot = snapshot
     self.files = files
@@ -31,7 +33,7 @@ struct StoreCopy {
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.maintenance = .inline
-    // The copy is not visible before it is complete and synced.
+    // The commits need no syncs, because the copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target
     let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)
@@ -45,11 +47,11 @@ struct StoreCopy {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Another process may have created it meanwhile.
+      // Another process may have created something at the path meanwhile.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
-      // If the disk is full, the incomplete copy must not stay there.
+      // The incomplete copy must not continue to occupy space on a disk that may be full.
       try? removeFiles()
       throw error
     }
@@ -67,7 +69,8 @@ struct StoreCopy {
     }
     guard !isUsed else {
       throw StorageError(
-        .invalidArgument, "A copy never replaces anything. Name a path that does not exist.",
+        .invalidArgument,
+        "A copy never replaces anything, but this path exists. Use a path that does not exist.",
         file: path)
     }
   }
@@ -91,7 +94,7 @@ struct StoreCopy {
     try removeFiles()
   }
 
-  /// Removes all files but that of the locks, which shows that a copy is in progress.
+  /// Removes all files except `locks`, which shows that a copy is in progress.
   private func removeFiles() throws(StorageError) {
     // A child forked during the copy must not remove the files that its parent continues to use.
     try files.origin.requireOwn(partialPath)

@@ -7,15 +7,16 @@ final class StoreCore: Sendable {
   let writerLock: WriterLock
   let commit: Commit
   let maintenance: Maintenance
-  /// The information that it publishes about itself, for display to users.
+  /// The information that this process publishes about itself, for display to users.
   let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// Whether it reads files without shared counters, so that only this process knows their
-  /// contents.
+  /// Whether the files are read without shared counters, because no process has opened the store
+  /// for writing since the machine booted.
   let isPrivate: Bool
   let isReadOnly: Bool
-  /// The byte that shows that the store is open; a read-only opening may share one for writing.
+  /// The byte that shows that the store is open; a read-only opening may share a core that is open
+  /// for writing.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -39,7 +40,7 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // A read-only process leaves maintenance to those that write.
+        // A read-only process leaves maintenance to processes that write.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount, from: files.counters.checkpointed),
@@ -55,7 +56,7 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Ends it: with a last checkpoint, or as if the process had died.
+  /// Ends the shared state, with a last checkpoint or as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }
@@ -69,7 +70,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If this fails, the lock ends with the descriptor, a moment later.
+    // If this fails, the lock is released with the descriptor, a moment later.
     try? files.locks.unlock(byte: presence)
   }
 }

@@ -1,29 +1,29 @@
 /// A process that has a store open.
 ///
-/// For display only: the information about a process ends with it, but it is unreliable where
-/// processes do not see each other's PIDs, as in containers.
+/// It is for display only. Processes that have ended are not listed, but the information is
+/// unreliable where processes cannot see each other's PIDs, as in containers.
 public struct StoreHolder: Hashable, Sendable {
   /// The PID, as the process itself sees it.
   public var processID: Int32
-  /// Its ``StoreOptions/name``, else the name of its program.
+  /// The ``StoreOptions/name`` of the process, or else the name of its program.
   ///
   /// `nil` if neither is known. Characters that could disturb a terminal are replaced.
   public var name: String?
-  /// Whether it has opened the store for reading only.
+  /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time since it opened the store, by the wall clock; `nil` if unknown, as for read-only
-  /// processes, which leave no trace in any file.
+  /// The time since the process opened the store, by the wall clock; `nil` if unknown, as for
+  /// read-only processes, which write no file.
   public var age: Duration?
-  /// Whether it is the calling process.
+  /// Whether the process is the calling one.
   public var isThisProcess: Bool
 }
 
-/// The users of a store, from the locks and the file `holders` at one moment.
+/// The processes that use a store, according to its locks and its file `holders` at one moment.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   /// This process.
   private let own: StoreHolder
-  /// The others that have set a holder lock, by PID.
+  /// The other processes that have set a holder lock, in the order of their PIDs.
   private let others: [StoreHolder]
 
   init(files: StoreFiles, own entry: HolderEntry) {
@@ -46,7 +46,7 @@ struct HolderSurvey {
     }
   }
 
-  /// Returns every process that has the store open: this one first, the others by PID.
+  /// Returns every process that has the store open: this one first, then the others by PID.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
@@ -54,21 +54,21 @@ struct HolderSurvey {
       }
   }
 
-  /// Returns the processes that hold a generation, in the same order.
+  /// Returns the processes that hold a generation: this one first, then the others by PID.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))
     }
-    // Another opening of this process may hold it too.
+    // Another opening in this process may hold the generation too.
     return (isHeldHere || holds(own) ? [own] : []) + others.filter(holds)
   }
 }
 
 extension Store {
-  /// Returns the processes that have the store open, this one first, where known.
+  /// Returns the processes that are known to have the store open, this one first.
   ///
-  /// It is information for users and never an error: processes that the system does not reveal are
-  /// missing.
+  /// The list is information for users. Processes that the system does not reveal are missing from
+  /// it.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
   /// - Complexity: No page is read; some lock queries for each process and each generation it

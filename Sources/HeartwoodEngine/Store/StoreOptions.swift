@@ -6,72 +6,78 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits, each one completely, from the end.
+    /// A power cut may undo the newest commits, each of them completely, starting with the last.
     case normal
   }
 
-  /// The way pages are read.
+  /// The way in which pages are read.
   public enum Access: Sendable {
-    /// Files are mapped and pages are used in place: the fastest way.
+    /// Files are mapped and pages are read in place, which is the fastest way.
     case mapped
-    /// Pages are read into a bounded cache and verified there: nothing outside this process can
-    /// disturb a reader, including media errors.
+    /// Pages are read into a bounded cache and verified there, so that nothing outside this
+    /// process, not even a media error, can disturb a reader.
     case buffered
   }
 
-  /// Bytes in a page: a power of two from 4096 to 65536, fixed when the store is created.
+  /// The number of bytes in a page: a power of two from 4096 to 65536, fixed when the store is
+  /// created.
   ///
   /// An existing store keeps its size. `Docs/DesignNotes/Experiments.md` has the measurements
   /// behind the default.
   public var pageByteCount = 4096
-  /// The durability of commits that do not state one.
+  /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The way pages are read; in-memory stores are always buffered.
+  /// The way in which pages are read; a store in memory always uses `.buffered`.
   public var access = Access.mapped
-  /// Whether to open for reading only: nothing is written, and writing throws.
+  /// Whether to open the store for reading only: no file is changed, and writing throws an error.
   public var isReadOnly = false
-  /// The permissions of a new store's files, such as 0o600, regardless of the process's umask; its
-  /// directory, if that is created too, can be listed by users who may read the files.
+  /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
+  ///
+  /// If the directory is created too, users who may read the files may also list it.
   ///
   /// `nil` stands for 0o644, modified by the umask. An existing store keeps its permissions: new
   /// files take the permissions and the group of the file `pages`.
   public var fileMode: UInt16?
   /// A name for this process, shown to users who list the holders of the store.
   ///
-  /// Up to 216 bytes are shown. If it is `nil`, and for read-only processes, the name of the
-  /// program is shown.
+  /// Up to 216 bytes are shown. If it is `nil`, or the process is read-only, the name of the
+  /// program is shown instead.
   public var name: String?
   /// The time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
-  /// Bytes of pages that `.buffered` reading keeps in memory.
+  /// The number of bytes of pages that `.buffered` reading keeps in memory.
   public var cacheByteCount = 64 << 20
-  /// Bytes of changed pages that a transaction keeps in memory.
+  /// The number of bytes of changed pages that a transaction keeps in memory.
   ///
   /// Further pages are written to the log before the commit and read back from there, so that a
   /// transaction may be larger than memory. One operation may exceed the limit by the pages it
   /// changes.
   public var transactionMemoryByteCount = 64 << 20
-  /// Bytes of log after which a checkpoint runs automatically; 0 for never.
+  /// The number of bytes of log after which a checkpoint runs automatically; 0 for never.
   public var checkpointLogByteCount = 16 << 20
-  /// Called by the store's own thread when an automatic checkpoint has failed, once for each reason
-  /// in a row.
+  /// Called on the store's own thread when an automatic checkpoint has failed.
   ///
-  /// Writers continue, and the log grows until a checkpoint succeeds.
+  /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the
+  /// log grows until a checkpoint succeeds.
   ///
-  /// `nil` writes a line to the standard error. ``StoreStatistics/lastCheckpointError`` has the
-  /// error too, in every process that has the store open.
+  /// If it is `nil`, a line is written to standard error. ``StoreStatistics/lastCheckpointError``
+  /// contains the error too, in every process that has the store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// Bytes of log, written while older generations are held, after which frames that none of them
-  /// can read are reclaimed; more if the generations retain more than eight times as much.
+  /// The number of bytes of log, written while older generations are held, after which frames that
+  /// no generation can read are reclaimed.
+  ///
+  /// The limit is higher if these generations retain more than eight times this number.
   public var reclaimLogByteCount = 1536 << 10
-  /// Bytes in a log segment, fixed when the store is created; at least eight pages, a power of two.
+  /// The number of bytes in a log segment: a power of two, at least eight pages, fixed when the
+  /// store is created.
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.
   package enum MaintenanceMode: Sendable {
     /// A thread of the store.
     case background
-    /// The caller of `write`, after its commit: for stores that must behave deterministically.
+    /// The thread that calls `write`, after its commit; for stores that must behave
+    /// deterministically.
     case inline
   }
   package var maintenance = MaintenanceMode.background

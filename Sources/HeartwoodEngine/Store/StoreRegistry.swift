@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The stores that are open in this process, with one entry each for any number of openings and
-/// paths.
+/// The stores that are open in this process; each has one entry, however often and by whatever path
+/// it was opened.
 ///
 /// Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity that makes two openings the same.
+  /// The identity of an open store; openings with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -15,12 +15,12 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   private enum State {
-    /// A thread is opening it; others wait.
+    /// A thread is opening the store, and other threads wait.
     case opening
     case open(StoreCore, count: Int)
   }
 
-  /// The registry of this process: the child of a fork has its own, without the parent's stores.
+  /// The registry of this process; the child of a fork has its own, without the parent's stores.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)
@@ -42,10 +42,10 @@ final class StoreRegistry: @unchecked Sendable {
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store, opened by `make` if it is not open yet; each call needs one call
-  /// of `leave`.
+  /// Returns the core of a store, opened by `make` if it is not open yet; each call needs a
+  /// matching call of ``leave(_:)``.
   ///
-  /// A read-only opening shares the core of one for writing.
+  /// A read-only opening shares the core of an opening for writing, if there is one.
   func enter(
     _ wanted: Key, _ make: () throws(StorageError) -> StoreCore
   ) throws(StorageError) -> (StoreCore, Key) {
@@ -71,7 +71,7 @@ final class StoreRegistry: @unchecked Sendable {
     return (try made.get(), key)
   }
 
-  /// Returns the current core of a store.
+  /// Returns the current core of a store, or `nil` if the store is not open.
   func core(at key: Key) -> StoreCore? {
     lock.withLock {
       guard case .open(let core, _) = stores[key] else { return nil }
@@ -79,7 +79,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Returns the core of a store, after `make` had the opportunity to replace it.
+  /// Returns the core of a store, which `make` may replace first.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
@@ -93,7 +93,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Ends one opening; true for the last, which must end the core.
+  /// Ends one opening, and returns whether it was the last, which must end the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

@@ -2,22 +2,24 @@ import Synchronization
 
 /// The sizes of a store, and its activity since it was opened.
 public struct StoreStatistics: Hashable, Sendable {
-  /// Bytes in a page.
+  /// The number of bytes in a page.
   public var pageByteCount: Int
-  /// Pages of the newest generation, in use or free.
+  /// The number of pages of the newest generation, in use or free.
   public var pageCount = 0
-  /// Bytes that the log occupies on the file system: with segments created ahead, without holes.
+  /// The number of bytes that the log occupies in the file system, including segments created ahead
+  /// and excluding holes.
   public var logByteCount = 0
-  /// The bound of the log's size after the last log reclamation: one image of each page in it for
-  /// each held generation and for the newest, the map, and four segments; `nil` before the first
-  /// one.
+  /// The upper bound of the log's size after the last log reclamation; `nil` before the first
+  /// reclamation.
   ///
-  /// Frames written until the next run come on top.
+  /// The bound consists of one image of each page in the log for each held generation and for the
+  /// newest one, the map, and four segments. Frames written until the next reclamation are not
+  /// included.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
   /// the log are reclaimed, and the log may exceed ``logByteBound``.
   public var canPunchHoles = true
-  /// The oldest held generation, and its cost.
+  /// The oldest held generation, and the log space that it retains.
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
@@ -25,28 +27,32 @@ public struct StoreStatistics: Hashable, Sendable {
   public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0
-  /// Bytes of page indexes, which map pages to their location in the log, of all stores open in
-  /// this process.
+  /// The number of bytes of the page indexes of all stores open in this process.
   ///
-  /// They grow with the pages that were changed since the checkpointed generation, by about 10
-  /// bytes each for adjacent pages and 65 for scattered ones.
+  /// A page index maps pages to their locations in the log. It grows with each page that was
+  /// changed since the checkpointed generation, by about 10 bytes for adjacent pages and 65 for
+  /// scattered ones.
   public var indexByteCount = 0
-  /// Pages requested in `.buffered` reading.
+  /// The number of pages requested in `.buffered` reading.
   public var cacheLookupCount = 0
-  /// Pages that had to be read into the cache.
+  /// The number of pages that had to be read into the cache.
   public var cacheReadCount = 0
-  /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
+  /// The error of the last checkpoint, in any process; `nil` if it succeeded or no checkpoint has
+  /// run.
   ///
-  /// While automatic checkpoints fail, the log grows. If one failed in another process, this error
-  /// has its kind and the system's error number.
+  /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
+  /// this error has its kind and the system's error number.
   public var lastCheckpointError: StorageError?
-  /// The lock for which a thread of this process has been waiting for more than a second, though it
-  /// should be held for a moment only; `nil` if there is none.
+  /// The oldest wait of this process for a lock, if it has lasted for at least a second; `nil`
+  /// otherwise.
+  ///
+  /// Such a lock should be held only for a moment.
   public var lockWait: LockWait?
-  /// Counts that only grow.
+  /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates zeros: in a child after `fork`, the activity of the parent's store is not available.
+  /// Creates statistics of zeros for a child after `fork`, where those of the parent's store are
+  /// not available.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -75,8 +81,7 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the size of the log; a segment that disappears meanwhile, or that cannot be queried,
-  /// counts as zero.
+  /// Returns the size of the log, without segments that are deleted meanwhile or cannot be queried.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -88,16 +93,16 @@ public struct StoreStatistics: Hashable, Sendable {
 
 /// A wait for a lock of the store that another process holds.
 ///
-/// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for `sync`, checkpoints
-/// and closing for `maintenance`, without limit. Any process that may read the store's file `locks`
-/// can hold either, even while it is suspended.
+/// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the lock `sync`;
+/// checkpoints and closing wait for `maintenance`. These waits have no limit. Any process that may
+/// read the store's file `locks` can hold either lock, even while it is suspended.
 public struct LockWait: Hashable, Sendable {
   /// The purpose of the lock: `"sync"` or `"maintenance"`.
   public var lock: String
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// Shorter waits are part of ordinary use.
+  /// The duration from which a wait is reported; shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,22 +1,22 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// A sentence for each fault; empty for an intact store.
+  /// The faults that were found, one sentence for each; empty for an intact store.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
-  /// Pages of that generation, in use or free.
+  /// The number of pages of that generation, in use or free.
   public var pageCount = 0
-  /// Free pages.
+  /// The number of free pages.
   public var freePageCount = 0
-  /// Keyspaces.
+  /// The number of keyspaces.
   public var keyspaceCount = 0
-  /// Entries of all keyspaces.
+  /// The number of entries of all keyspaces.
   public var entryCount = 0
-  /// Complete commits in the log after the page file's state.
+  /// The number of complete commits in the log after the page file's state.
   public var logCommitCount = 0
 }
 
-/// Checks one generation from the roots down, and the log it may be read from.
+/// Checks one generation from the roots of its trees down, and the log that it is read from.
 ///
 /// It checks that every page below the page count is either reachable exactly once or free, and
 /// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
@@ -38,7 +38,7 @@ final class Verification {
   func run() -> VerificationReport {
     noteError(of: checkTrees)
     checkBitmaps()
-    // A maintenance run punches holes and advances the page file.
+    // The lock excludes maintenance runs, which punch holes and advance the page file.
     noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
     return report
   }
@@ -70,7 +70,7 @@ final class Verification {
     }
   }
 
-  /// Checks one tree; returns the number of entries found.
+  /// Checks one tree, and returns the number of entries found.
   private func check(_ root: TreeRoot) -> Int {
     var beyond: [PageNumber] = []
     let checks = TreeChecks(view: state.view, root: root) { page in
@@ -99,7 +99,7 @@ final class Verification {
     let reference = try state.view.page(PageNumber(first))
     defer { state.view.release(reference) }
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
-      return record("Page \(first) should be a bitmap and is not.")
+      return record("Page \(first) should be a bitmap, but is not.")
     }
     if visited[first] { record("Bitmap page \(first) is part of a tree.") }
     visited[first] = true
@@ -123,7 +123,7 @@ final class Verification {
   /// Checks that a segment with frames belongs to this store and to its position.
   ///
   /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
-  /// these verify by themselves.
+  /// their hashes are verified separately.
   private func checkHeader(of segment: Segment) throws(StorageError) {
     guard let header = try files.log.header(of: segment) else { return }
     if header.identity != files.identity || header.geometry != files.geometry
@@ -131,15 +131,15 @@ final class Verification {
     {
       record(
         "Log segment \(files.geometry.segmentName(segment.number)) belongs to another store, or "
-          + "has another position.")
+          + "to another position in the log.")
     }
   }
 
-  /// Checks that the footers of the segments from that of `sum` up to `end` match the group
+  /// Checks that the footers of the segments from `sum.segment` up to `end` match the group
   /// headers.
   ///
-  /// The footer of the segment in which the walk began cannot be compared. One of a commit later
-  /// than the checked generation was written meanwhile.
+  /// The footer of the segment in which the walk began cannot be compared. A footer that ends at a
+  /// later commit than the checked generation was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {
@@ -207,7 +207,7 @@ final class Verification {
         PageChecks.hash(block.bytes.bytes, seed: files.identity.seed)
           == block.bytes.bytes.load64(PageLayout.hash.offset)
       else {
-        record("Frame \(retained.frame) should contain page \(retained.page) and does not.")
+        record("Frame \(retained.frame) should contain page \(retained.page), but does not.")
         continue
       }
     }
@@ -215,7 +215,7 @@ final class Verification {
     let decision = files.counters.decision
     for (name, row) in named.rows.sorted(by: { $0.key < $1.key })
     where !decision.isAlive(row.generation) {
-      record("The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
+      record("The named generation \"\(name)\" (\(row.generation)) can no longer be read.")
     }
   }
 }

@@ -1,4 +1,4 @@
-/// The commit protocol: the steps W1 to W3 of `Docs/Internals/Concurrency.md`, top to bottom.
+/// The commit protocol: steps W1 to W3 of `Docs/Internals/Concurrency.md`, in this order.
 package struct Commit {
   package let files: StoreFiles
   package let table: GenerationTable
@@ -12,7 +12,7 @@ package struct Commit {
   /// Runs `body` as the only writer and commits its changes as one generation.
   ///
   /// - Parameter isDurable: Whether to return only when the commit survives a power cut.
-  /// - Returns: The new generation; the newest existing one if `body` changed nothing.
+  /// - Returns: The new generation, or the newest existing one if `body` changed nothing.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
@@ -27,7 +27,7 @@ package struct Commit {
     return state.generation
   }
 
-  /// W1.1 to W1.7: all steps under the writer lock.
+  /// W1.1 to W1.7: performs all steps under the writer lock, and returns the state to publish.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {
@@ -35,12 +35,13 @@ package struct Commit {
     defer { writerLock.release() }
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
-    // Read after locking: the previous holder, in any process, may have appended.
+    // The state is read under the lock, because the previous writer, in any process, may have
+    // appended a commit.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
       on: state, files: files, pool: pool, base: base, memoryPageLimit: memoryPageLimit)
-    // The transaction may be held for longer than its closure runs.
+    // The pages are ended here, because a copy of the transaction may outlive its closure.
     defer { pages.end() }
     let session = WriteSession(pages: pages)
     var transaction = WriteTransaction(session: session)

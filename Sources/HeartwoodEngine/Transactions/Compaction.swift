@@ -1,11 +1,11 @@
-/// Moves the pages at the end of the page file into free ones before them, step by step.
+/// Moves the pages at the end of the page file to free pages before them, step by step.
 ///
-/// Each step belongs in a transaction of its own, so that its memory and the time it blocks other
-/// writers are bounded. Changes by other transactions between two steps are allowed. A round reads
-/// every page after the limit once, and moves nodes; then it walks the trees that have pages of
-/// large values there, since those pages do not identify the leaf that refers to them.
+/// Each step runs in its own transaction, so that its memory use and the time it blocks other
+/// writers are bounded. Other transactions may change the store between two steps. A round first
+/// reads every page after the limit once and moves nodes. Then it walks the trees that have pages
+/// of large values there, because such a page does not identify the leaf that refers to it.
 package struct Compaction {
-  /// Pages moved so far.
+  /// The number of pages moved so far.
   package private(set) var movedCount = 0
   /// The number of pages after the limit when the first step began.
   package private(set) var expectedCount = 0
@@ -16,10 +16,11 @@ package struct Compaction {
   /// The first page that this round has not read.
   private var nextPage: PageNumber = 0
   private var isWalking = false
-  /// The trees still to be walked in this round, the current one, and the key at which to continue
-  /// there.
+  /// The trees still to be walked in this round.
   private var trees: Set<TreeID> = []
+  /// The tree that is being walked.
   private var tree: TreeID?
+  /// The key at which to continue in that tree.
   private var key: [UInt8] = []
 
   /// Creates a compaction; one step moves or reads `stepByteCount` bytes of pages.
@@ -28,7 +29,7 @@ package struct Compaction {
     self.stepByteCount = stepByteCount
   }
 
-  /// Runs the next step in a transaction; false if nothing is left to do.
+  /// Runs the next step in a transaction, and returns whether another step is needed.
   ///
   /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes the moved pages.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
@@ -48,13 +49,14 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Each round but the last moves something, and the total is bounded by the initial count, or
-    // writers that keep adding pages would keep the compaction going.
+    // Another round follows only if this one has moved pages, and only until as many pages have
+    // moved as there were at the start. Otherwise writers that keep adding pages could prolong it
+    // forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Moves the nodes among the next pages after the limit, and records the trees of the others.
+  /// Moves the nodes among the next pages after the limit, and records the trees of large values.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
@@ -85,7 +87,7 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace; updates the catalog if it is a root.
+  /// Moves a node of a keyspace, and updates the catalog if the node is a root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {
@@ -99,7 +101,7 @@ package struct Compaction {
     return moved
   }
 
-  /// Moves pages of large values, tree after tree.
+  /// Moves pages of large values, one tree after the other.
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {

@@ -1,12 +1,12 @@
-/// The entries of one keyspace of a snapshot, from the first on, for copying to another store.
+/// The entries of one keyspace of a snapshot, in key order, for copying to another store.
 struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
   private let cursor: TreeCursor
-  /// Whether there is an entry left.
+  /// Whether there is another entry.
   private(set) var hasEntry: Bool
 
-  /// Starts at the first entry; the snapshot must outlive it.
+  /// Starts at the first entry; the snapshot must outlive this source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
     view = snapshot.state.view
     root = row.root
@@ -14,11 +14,11 @@ struct KeyspaceSource {
     hasEntry = try cursor.moveToFirst()
   }
 
-  /// Appends the entry to a tree of another store, and moves to the next.
+  /// Appends the current entry to a tree of another store, and moves to the next entry.
   ///
   /// A large value is copied in chunks.
   ///
-  /// - Returns: The bytes of key and value.
+  /// - Returns: The number of bytes of the key and the value.
   mutating func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
     _ report: ProgressReport
@@ -49,10 +49,10 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries of a keyspace of another store after the existing ones, until they have
-  /// `byteCount` bytes or there is none left.
+  /// Appends entries from a keyspace of another store, until they have `byteCount` bytes or no
+  /// entry is left.
   ///
-  /// - Parameter report: Receives the number of pages that the store has reached.
+  /// - Parameter report: Receives the current number of pages of the store.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

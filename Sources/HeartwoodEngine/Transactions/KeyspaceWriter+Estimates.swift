@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
-  /// Returns an estimate of the number of entries in a range of keys, to choose between ways of
-  /// reading them.
+  /// Returns an estimate of the number of entries in a range of keys.
   ///
-  /// Otherwise as ``KeyspaceReader/estimatedCount(from:upTo:)``.
+  /// Use it to choose between ways of reading the entries. It works like
+  /// ``KeyspaceReader/estimatedCount(from:upTo:)``.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
     try reads.estimatedCount(from: lower, upTo: upper, of: try count())
   }

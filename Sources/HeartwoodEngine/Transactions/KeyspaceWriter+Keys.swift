@@ -1,9 +1,10 @@
-// As for ``KeyspaceReader``. `reads` is evaluated after the key is encoded, since the code of a
-// custom key may have changed the transaction.
+// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` after encoding the
+// key, because the code of a custom key may change the transaction.
 
 extension KeyspaceWriter {
-  /// Returns a copy of the value of a key in this transaction, or `nil` if there is none; throws as
-  /// ``KeyspaceReader/get(_:)``.
+  /// Returns a copy of the value of a key in this transaction, or `nil` if there is none.
+  ///
+  /// - Throws: As ``KeyspaceReader/get(_:)``.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
@@ -19,7 +20,9 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
+  /// Passes `range` of the value of a key to `body` in consecutive chunks.
+  ///
+  /// Returns `false` if there is no value.
   ///
   /// - Throws: As ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult
@@ -29,17 +32,19 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
-  /// Returns the length of the value of a key in this transaction, or `nil` if there is none;
-  /// throws as ``KeyspaceReader/valueByteCount(_:)``.
+  /// Returns the length of the value of a key in this transaction, or `nil` if there is none.
+  ///
+  /// - Throws: As ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
     try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
+  /// Passes the complete value of a key to `body` in consecutive chunks.
   ///
-  /// As ``KeyspaceReader/forEachChunk(_:_:)``, with each chunk valid only until this transaction
-  /// changes something. `body` may change the keyspace, but not this value.
+  /// Returns `false` if there is no value. It works like ``KeyspaceReader/forEachChunk(_:_:)``, but
+  /// each chunk is valid only until this transaction changes something. `body` may change the
+  /// keyspace, but not this value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
@@ -50,15 +55,16 @@ extension KeyspaceWriter {
   /// Sets the value of a key.
   ///
   /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
+  /// - Complexity: One page read for each level of the tree; one more page in the commit for each
   ///   leaf that changes.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: [UInt8]) throws {
     try put(key, value.span.bytes)
   }
 
-  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction;
-  /// otherwise as ``put(_:_:)-(_,[UInt8])``.
+  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction.
+  ///
+  /// It works like ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try set(key, value) }
@@ -69,7 +75,7 @@ extension KeyspaceWriter {
     try value.withBytes { value throws(StorageError) in try put(key.bytes, value) }
   }
 
-  /// Removes a key and its value; false if there was none.
+  /// Removes a key and its value, and returns whether the key existed.
   ///
   /// - Complexity: As ``put(_:_:)-(_,[UInt8])``.
   @inlinable @discardableResult

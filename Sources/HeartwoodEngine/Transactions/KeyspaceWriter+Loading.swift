@@ -1,11 +1,12 @@
 extension KeyspaceWriter {
   /// Bulk-loads an empty keyspace from entries in strictly ascending key order, leaf by leaf.
   ///
-  /// Several times faster than the same number of `put`s, and every page but the last is full.
+  /// Loading is several times faster than the same number of `put`s, and fills every page but the
+  /// last.
   ///
   /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
-  ///   one; `tooLarge` for a key or value over its limit. Then, or if the sequence's own code
-  ///   throws, the transaction can only be rolled back.
+  ///   one; `tooLarge` for a key or value over its limit. After an error, the transaction can only
+  ///   be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
@@ -23,25 +24,26 @@ extension KeyspaceWriter {
   /// }
   /// ```
   ///
-  /// As ``load(sorted:)``, for entries that are not arrays yet: it allocates no memory for an
-  /// entry. Several keyspaces can be loaded at once, one in the closure of the other.
+  /// Unlike ``load(sorted:)``, it needs no array for each entry and allocates no memory for it.
+  /// Several keyspaces can be loaded at the same time, one in the closure of another.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
-  /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. Then the
-  ///   transaction can only be rolled back.
+  /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. After an error,
+  ///   the transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
   }
 
-  /// Appends the entries that `body` passes after the last key, in strictly ascending key order.
+  /// Appends the entries that `body` passes, in strictly ascending key order, after the last key.
   ///
-  /// As ``load(_:)``, for a keyspace that has entries, such as a log or rows with growing numbers:
-  /// several times faster than the same number of `put`s.
+  /// It works like ``load(_:)``, but for a keyspace that may have entries, such as a log or rows
+  /// with growing numbers. It is several times faster than the same number of `put`s.
   ///
   /// - Precondition: As ``load(_:)``.
-  /// - Throws: Any error of `body`. Then the transaction can only be rolled back.
-  /// - Complexity: Each new page is written once, and the last leaf once more.
+  /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
+  /// - Complexity: Each new page is written once, and the leaf that was the last one is written
+  ///   again.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }
@@ -52,7 +54,7 @@ extension KeyspaceWriter {
     var loader = loader
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
-      // The tree is incomplete.
+      // The tree is incomplete, so the transaction must not commit.
       try? loader.abort()
       throw error
     }
@@ -62,14 +64,16 @@ extension KeyspaceWriter {
 
 /// Accepts entries in key order, one after the other.
 ///
-/// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive one, which
-/// is usable only there.
+/// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
+/// which can be used only there.
 public struct KeyspaceLoader: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private var builder: TreeBuilder
   private var count: UInt64
 
+  /// Begins to load a keyspace.
+  ///
   /// - Parameter isEmpty: Whether the keyspace must be empty.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
     writer.requireOpen()
@@ -78,7 +82,7 @@ public struct KeyspaceLoader: ~Copyable {
       throw StorageError(
         .invalidArgument,
         "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `append` for keys after those, or `put`.")
+          + "\(keyspace.row.count) keys. Use `append` to add keys after them, or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty
@@ -92,10 +96,10 @@ public struct KeyspaceLoader: ~Copyable {
     count = keyspace.row.count
   }
 
-  /// Appends the value of a key.
+  /// Appends a key and its value.
   ///
   /// - Throws: `invalidArgument` if the key does not follow the previous one; `tooLarge` for a key
-  ///   or value over its limit. Then the transaction can only be rolled back.
+  ///   or value over its limit. After an error, the transaction can only be rolled back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try add(key, value) }
@@ -109,10 +113,10 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends an entry that does not fit the last leaf in place.
+  /// Appends an entry that does not fit into the last leaf.
   ///
-  /// Full pages are not changed again, so they are written to the log while they are in the nearest
-  /// caches.
+  /// Full pages do not change again, so they are written to the log while they are still in the
+  /// processor's caches.
   @inline(never)
   private mutating func appendToNewLeaf(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
     try session.changing { () throws(StorageError) in
@@ -123,7 +127,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// The amount of loaded data that stays in memory.
+  /// The number of bytes of loaded pages that stay in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {
@@ -137,7 +141,9 @@ public struct KeyspaceLoader: ~Copyable {
   /// Makes the transaction impossible to commit.
   func abort() throws {
     try session.changing { () throws(StorageError) in
-      throw StorageError(.invalidArgument, "A bulk load failed. Roll the transaction back.")
+      throw StorageError(
+        .invalidArgument,
+        "A bulk load failed, so the transaction cannot be committed. Roll it back.")
     }
   }
 }

@@ -1,6 +1,7 @@
 extension KeyspaceWriter {
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns false; as
-  /// ``forEach(from:upTo:reversed:_:)``.
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  ///
+  /// It works like ``forEach(from:upTo:reversed:_:)``.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -8,19 +9,19 @@ extension KeyspaceWriter {
     try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
   }
 
-  /// Removes all keys of a range with their values, and returns their number.
+  /// Removes all keys of a range with their values, and returns the number of removed keys.
   ///
   /// ```swift
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// Much faster than the same number of calls of `delete`: pages that are completely within the
-  /// range are freed at once.
+  /// It is much faster than the same number of calls of `delete`, because pages that are completely
+  /// within the range are freed at once.
   ///
   /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; then the
   ///   transaction can only be rolled back.
-  /// - Complexity: Each page of the range is read once. The commit contains the pages at the two
-  ///   ends of the range, with one for each level of the tree.
+  /// - Complexity: Each page of the range is read once. The commit contains the pages at both ends
+  ///   of the range, one for each level of the tree.
   @discardableResult
   public func delete(in range: KeyRange) throws -> Int {
     requireOpen()
@@ -42,7 +43,7 @@ extension KeyspaceWriter {
   }
 }
 
-/// Runs `body` with a bound of a range in memory, or with `nil`.
+/// Runs `body` with the bytes of a bound, or with `nil` if there is no bound.
 private func withBound<R>(
   _ key: Key?, _ body: (Bytes?) throws(StorageError) -> R
 ) throws(StorageError) -> R {

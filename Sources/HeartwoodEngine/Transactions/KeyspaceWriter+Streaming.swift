@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
   /// Sets the value of a key to `byteCount` bytes that `body` writes in chunks.
   ///
-  /// A value of any length needs little memory. `body` may read from the transaction, append what
-  /// it reads, and change other entries; until it returns, the key keeps its previous value.
+  /// Values of any length need little memory. `body` may read from the transaction, append what it
+  /// reads, and change other entries; until it returns, the key keeps its previous value.
   ///
   /// - Throws: `tooLarge` for a key or value over its limit, before `body` is called;
   ///   `invalidArgument` if `body` writes more or fewer bytes; or any error of `body`. Then the
@@ -16,14 +16,17 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try stream(key, byteCount, body) }.get()
   }
 
-  /// Returns an error of `body` as a failure, so that the path to it keeps typed errors.
+  /// Sets the value of a key to the bytes that `body` writes.
+  ///
+  /// An error of `body` is returned as a failure, so that this method can throw typed errors.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws(StorageError) -> Result<Void, any Error> {
     requireOpen()
     guard byteCount >= 0 else {
-      throw StorageError(.invalidArgument, "A value cannot have \(byteCount) bytes.")
+      throw StorageError(
+        .invalidArgument, "The byte count of a value must not be negative; it is \(byteCount).")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

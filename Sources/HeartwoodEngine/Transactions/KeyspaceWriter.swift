@@ -1,7 +1,7 @@
-/// One keyspace within a transaction: an ordered map that can be changed.
+/// A keyspace within a write transaction: an ordered map that can be changed.
 ///
-/// It sees the transaction's own changes. It must not be used after the transaction's closure; such
-/// use traps.
+/// Reads see the transaction's own changes. Using the keyspace after the transaction's closure has
+/// returned traps.
 public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace
@@ -25,10 +25,10 @@ public struct KeyspaceWriter {
     return Int(clamping: keyspace.row.count)
   }
 
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns false.
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
   ///
-  /// `body` may change the keyspace; it sees entries that it adds or removes ahead. The spans are
-  /// valid until it changes something.
+  /// `body` may change the keyspace; the iteration includes entries that it adds ahead, and skips
+  /// entries that it removes. The spans are valid until `body` changes something.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

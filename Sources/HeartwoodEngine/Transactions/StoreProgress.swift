@@ -1,7 +1,7 @@
 /// The progress of a long operation on a store.
 ///
-/// Counted in pages. The total is an estimate made at the start; in the last call both counts are
-/// equal.
+/// The progress is counted in pages. The total is an estimate made at the start; in the last call,
+/// both counts are equal.
 public struct StoreProgress: Hashable, Sendable {
   /// The number of completed pages; never more than ``totalPageCount``.
   public var completedPageCount: Int
@@ -19,7 +19,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// Reports progress after every further hundredth.
+/// Reports progress after each hundredth of the pages.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

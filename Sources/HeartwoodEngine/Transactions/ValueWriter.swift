@@ -6,9 +6,9 @@ public struct ValueWriter: ~Copyable {
   private let keyspace: OpenKeyspace
   private let byteCount: Int
   private var givenByteCount = 0
-  /// A value that will be stored in its leaf.
+  /// The bytes of a value that is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
-  /// The destination of any other value.
+  /// The destination of a larger value.
   private var overflow: OverflowWriter?
 
   init(
@@ -30,9 +30,9 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if they exceed the rest of the announced length, and then nothing
-  ///   is appended; `io` or `diskFull` if no page is available, and then the transaction can only
-  ///   be rolled back.
+  /// - Throws: `invalidArgument` if the bytes exceed the rest of the announced length, and then
+  ///   nothing is appended; `io` or `diskFull` if no page is available, and then the transaction
+  ///   can only be rolled back.
   /// - Complexity: One page written for each page of the value, in the commit or before.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -51,7 +51,7 @@ public struct ValueWriter: ~Copyable {
       throw StorageError(
         .invalidArgument,
         "\(chunk.count) bytes were written, but only \(byteCount - givenByteCount) of the "
-          + "announced \(byteCount) were left.")
+          + "announced \(byteCount) bytes remained.")
     }
     if overflow == nil { collected.append(contentsOf: chunk.buffer) }
     try session.changing { () throws(StorageError) in try overflow?.append(chunk) }
@@ -62,7 +62,7 @@ public struct ValueWriter: ~Copyable {
   ///
   /// - Throws: `invalidArgument` if it is shorter than announced.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
-    precondition(writer.keyspace === keyspace, "a value was taken to another keyspace")
+    precondition(writer.keyspace === keyspace, "a value was written to another keyspace")
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(

@@ -2,13 +2,13 @@
 final class OpenKeyspace {
   let name: String
   let writer: TreeWriter
-  /// The row before the transaction; `nil` if the transaction has created the keyspace.
+  /// The catalog row before the transaction; `nil` if the transaction has created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
   /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether it is being bulk-loaded, so that no other code may use it.
+  /// Whether the keyspace is being bulk-loaded, so that no other code may use it.
   var isLoading = false
 
   /// Traps if the keyspace is removed or being loaded.
@@ -24,39 +24,39 @@ final class OpenKeyspace {
     writer = TreeWriter(pages: pages, root: row.root)
   }
 
-  /// Restores what a savepoint may have changed.
+  /// Restores the properties that a savepoint may have changed.
   func restore(_ row: Catalog.Row, hasNewCount: Bool = false, isRemoved: Bool = false) {
     self.row = row
     self.hasNewCount = hasNewCount
     self.isRemoved = isRemoved
   }
 
-  /// Counts a new entry.
+  /// Increments the number of entries.
   func noteInserted() {
     row.count += 1
     hasNewCount = true
   }
 
-  /// Uncounts deleted entries.
+  /// Subtracts deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
-      throw .corrupt("Keyspace \"\(name)\" has more entries than it counts.")
+      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog counts.")
     }
     row.count -= count
     hasNewCount = true
   }
 }
 
-/// A transaction while its closure runs: its pages and its keyspaces.
+/// The pages and keyspaces of a transaction while its closure runs.
 ///
-/// Used by the one thread that holds the writer lock.
+/// Only the thread that holds the writer lock uses it.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// By the bytes of their names: names that are equal as strings can have different bytes, and are
-  /// then different keyspaces.
+  /// The keyspaces, by the bytes of their names: names that are equal as strings can have different
+  /// bytes, and then denote different keyspaces.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
-  /// The error that interrupted a change: the contents of the pages are inconsistent since.
+  /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
 
   init(pages: WorkingPages) { scope = TransactionScope(pages: pages) }
@@ -69,7 +69,7 @@ final class WriteSession {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Not before the change: bytes passed in may be in a page that would move.
+      // Pages are spilled after the change, because it may use bytes of a page that would move.
       try pages.makeRoom()
       return result
     } catch {
@@ -94,7 +94,7 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // An interrupted change is undone with the rest.
+      // The rollback also undoes an interrupted change.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
@@ -106,8 +106,9 @@ final class WriteSession {
 
   /// Restores the set of open keyspaces.
   ///
-  /// Keyspaces opened within the savepoint stay open if they existed before the transaction: they
-  /// were unchanged until then. Others no longer exist.
+  /// Keyspaces that were opened within the savepoint stay open if they existed before the
+  /// transaction, because they were unchanged until then. Keyspaces created within it no longer
+  /// exist.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known
@@ -129,7 +130,7 @@ final class WriteSession {
     guard 1...Limits.maxKeyspaceNameByteCount ~= key.count else {
       throw StorageError(
         .tooLarge,
-        "A keyspace name has 1 to \(Limits.maxKeyspaceNameByteCount) bytes; this one has "
+        "A keyspace name must have 1 to \(Limits.maxKeyspaceNameByteCount) bytes; this one has "
           + "\(key.count).")
     }
     let opened: OpenKeyspace
@@ -152,7 +153,7 @@ final class WriteSession {
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
       throw StorageError(
-        .diskFull, "The store has used up all numbers of keyspaces. Copy it to a new store.")
+        .diskFull, "The store has no keyspace numbers left. Copy it to a new store.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }
@@ -165,7 +166,7 @@ final class WriteSession {
     return created
   }
 
-  /// Removes a keyspace with all its entries; false if there is none.
+  /// Removes a keyspace with all its entries, and returns whether it existed.
   ///
   /// - Complexity: Every page of the keyspace is read once.
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {

@@ -1,21 +1,21 @@
-/// A write transaction, which creates the next generation; valid within the closure of
-/// `Store.write` only.
+/// A write transaction, which creates the next generation; it is valid only in the closure of
+/// `Store.write`.
 ///
-/// It reads its own changes. None of them is visible to others before the closure has returned and
-/// the commit is done. Using the transaction, one of its keyspaces or a cursor after the closure
-/// traps.
+/// A transaction reads its own changes. Readers see none of them until the closure has returned and
+/// the transaction is committed. After the closure has returned, using the transaction, one of its
+/// keyspaces or one of its cursors traps.
 public struct WriteTransaction {
   let session: WriteSession
 
   /// Returns the keyspace with this name, and creates it on first use.
   ///
-  /// - Throws: `tooLarge` for an empty or too long name; `corrupt` or `io` if the catalog cannot be
-  ///   read.
+  /// - Throws: `tooLarge` for a name that is empty or too long; `corrupt` or `io` if the catalog
+  ///   cannot be read.
   public func keyspace(_ name: String) throws -> KeyspaceWriter {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
   }
 
-  /// Removes a keyspace and all its entries; does nothing if there is none with this name.
+  /// Removes a keyspace and all its entries; does nothing if there is no keyspace with this name.
   ///
   /// - Complexity: Every page of the keyspace is read once, to free it.
   public func removeKeyspace(_ name: String) throws {
@@ -25,8 +25,8 @@ public struct WriteTransaction {
   /// Runs `body` and rolls back its changes if it throws; the transaction continues either way.
   ///
   /// Savepoints may be nested. After a rollback, keyspaces that were created in the savepoint no
-  /// longer exist, and using them traps; those opened in it and created before the transaction can
-  /// be used, and cursors find their position again.
+  /// longer exist, and using them traps. Keyspaces that existed before the transaction and were
+  /// opened in the savepoint can still be used, and cursors find their position again.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -45,23 +45,27 @@ public struct WriteTransaction {
     return try session.savepoint { try body(&self) }
   }
 
-  /// The first frame it may write: no two committed transactions have the same, and a row with this
-  /// base was written after every generation below it.
+  /// The first frame that the transaction may write.
+  ///
+  /// No two committed transactions have the same base. A row with this base was written after every
+  /// generation below it.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key whose entry in a snapshot differs from the generation this
-  /// transaction builds on, as `Store.changes` does: the changes from that generation to the
-  /// snapshot.
+  /// Calls `body` for every key whose entry in a snapshot differs from the entry in the generation
+  /// that this transaction builds on.
   ///
-  /// That generation may be newer than any snapshot: its commit may still wait for its sync.
+  /// The changes lead from that generation to the snapshot, as in `Store.changes`. The generation
+  /// may be newer than any snapshot, because its commit may still be waiting for its sync.
   ///
-  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `corrupt` or `io`; any
-  ///   error of `body`.
+  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `corrupt`
+  ///   or `io`; any error of `body`.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
       throw StorageError(
-        .foreignStore, "The snapshot belongs to another store, or to an earlier opening of it.")
+        .foreignStore,
+        "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
+          + "snapshot of this store.")
     }
     defer { withExtendedLifetime(target) {} }
     guard session.pages.state.generation != target.state.generation else { return }
@@ -71,7 +75,7 @@ public struct WriteTransaction {
   /// The number of pages that the transaction has in memory; for tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
-  /// The names of all keyspaces, in order.
+  /// The names of all keyspaces, in the order of their UTF-8 bytes.
   public var keyspaceNames: [String] {
     get throws {
       session.requireOpen()

@@ -1,12 +1,13 @@
-/// The free pages that a transaction can allocate: the lowest first, so that the tail becomes free.
+/// Allocates and frees pages for a transaction, the lowest free page first, so that the end of the
+/// page file becomes free.
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// No page below it is free; pages above may be in use or free.
+  /// The page number at which to search for a free page; no page below it is free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were freed, so that the last one may be among them.
+  /// Whether pages were freed, possibly including the last page.
   private var hasFreed = false
-  /// Pages allocated minus pages freed.
+  /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0
 
   init(pageByteCount: Int, lowestFree: PageNumber) {
@@ -15,14 +16,15 @@ struct FreeSpace {
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
   }
 
-  /// Marks the lowest free page as used and returns its number; the page file grows if none is
+  /// Marks the lowest free page as used and returns its number; the page file grows if no page is
   /// free.
   mutating func allocate(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
     while true {
       let bitmap = Int(lowestFree) / pagesPerBitmap
       let bitmapPage = bitmap * pagesPerBitmap
       guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
-        throw StorageError(.diskFull, "The store has the maximum number of pages. Delete data.")
+        throw StorageError(
+          .diskFull, "The store has reached the maximum number of pages. Delete data.")
       }
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
@@ -50,19 +52,19 @@ struct FreeSpace {
     let reference = try pages.view.page(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
-    guard isUsed else { throw .corrupt("The page to free is free already.", page: number) }
+    guard isUsed else { throw .corrupt("The page to free is already free.", page: number) }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)
     hasFreed = true
     growth -= 1
   }
 
-  /// Removes the free pages after the last one in use, and bitmaps that cover no other page but
+  /// Removes the free pages after the last page in use, and bitmaps that cover no page but
   /// themselves.
   ///
-  /// - Parameter always: Checks even if this transaction has freed nothing.
-  /// - Complexity: One page read if a page was freed, none if not; one more for each bitmap whose
-  ///   pages are removed.
+  /// - Parameter always: Whether to check even if this transaction has freed nothing.
+  /// - Complexity: One page read if a page was freed, otherwise none; one more for each bitmap
+  ///   whose pages are removed.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }
     var pageCount = Int(pages.pageCount)

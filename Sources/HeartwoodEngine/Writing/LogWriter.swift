@@ -1,8 +1,8 @@
-/// Appends the groups of one transaction after a commit.
+/// Appends the groups of one transaction after the newest commit.
 ///
-/// Groups appended before the commit are read back by the transaction, and ignored by everything
-/// else. An append that fails leaves the writer unchanged; the next one writes to the same
-/// location. Used by the holder of the writer lock only.
+/// Groups that are appended before the commit are read by the transaction and ignored by all other
+/// readers. An append that fails leaves the writer unchanged, and the next append writes to the
+/// same location. Only the holder of the writer lock uses it.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
@@ -10,7 +10,7 @@ package struct LogWriter {
   package let durableUpTo: FrameNumber
   /// The segments written so far; new ones are added at the end.
   package private(set) var table: SegmentTable
-  /// Frames written by this transaction, including headers.
+  /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0
   private var digest: UInt64
   private var last: FrameNumber
@@ -76,14 +76,16 @@ package struct LogWriter {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
   }
 
-  /// Writes the last images and the commit mark; returns the commit and the frame of each image.
+  /// Writes the last images and the commit mark, and returns the commit and the frame of each
+  /// image.
   ///
-  /// The transaction takes effect with its last write: before it nothing counts, and afterwards it
-  /// is committed, even if the writer dies.
+  /// The transaction takes effect with its last write: without it, all of its frames are ignored;
+  /// afterwards the transaction is committed, even if the writer dies.
   ///
-  /// - Parameter voids: The spilled frames that are not part of the transaction after all.
-  /// - Complexity: One write for each group and segment it touches; one sync of the directory if
-  ///   the transaction enters segments that were not created ahead.
+  /// - Parameter voids: The frames spilled by savepoints that were rolled back, which are not part
+  ///   of the transaction.
+  /// - Complexity: One write for each group, and for each segment that the group touches; one sync
+  ///   of the directory if the transaction enters segments that were not created ahead.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -97,8 +99,9 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Fills each header with images, then with as many void ranges as fit; returns at least one
-  /// group.
+  /// Divides images and void ranges into at least one group.
+  ///
+  /// Each header lists as many images as fit, then as many void ranges as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -114,7 +117,7 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none; the commit mark, if there is one, goes to the last group.
+  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -137,7 +140,7 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // The next append overwrites what was written; added segments stay.
+      // The next append overwrites the frames that were written; added segments are kept.
       self = before
       throw error
     }
@@ -175,14 +178,16 @@ package struct LogWriter {
     frameCount += group.images.count + 1
   }
 
-  /// Revokes a commit whose last write failed for lack of space or of a descriptor: enough of it
-  /// may have been written to be complete, and recovery would find it if the process died now.
+  /// Revokes a commit whose last write failed for lack of space or of a descriptor.
+  ///
+  /// The commit may be complete despite the error, and recovery would find it if the process died
+  /// now.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // Not an error that changed nothing: the commit may be there or not.
+      // The commit may or may not exist, so this must not be an error that changed nothing.
       throw StorageError(
         .io,
         "A commit could not be written completely, and could not be revoked. Close the store and "
@@ -191,21 +196,21 @@ package struct LogWriter {
     }
   }
 
-  /// Adds all segments up to the frame `last` at once.
+  /// Adds all missing segments up to the one that contains the frame `last`.
   private mutating func addSegments(
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // A segment before `base` that is missing was reclaimed; it is never created again.
+    // A missing segment before `base` was reclaimed, and is never created again.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // The readers of the log treat segments that are farther apart as corruption.
+    // Readers of the log treat segments that are farther apart than this as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
-        "The oldest generation that is held is too far behind the newest. Release named "
-          + "generations and end old snapshots.")
+        "The oldest generation that is held is too far behind the newest one. Release named "
+          + "generations and old snapshots.")
     }
     for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)

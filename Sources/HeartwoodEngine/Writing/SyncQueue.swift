@@ -1,4 +1,4 @@
-/// W3: group commit, which makes appended commits durable with one sync for all that are waiting.
+/// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
 /// One waiting thread syncs everything appended so far. The others wake together when it is done,
 /// and those whose commit it covered continue at once. Thread-safe.
@@ -14,12 +14,12 @@ package final class SyncQueue: @unchecked Sendable {
     self.table = table
   }
 
-  /// Returns when `generation` is durable and visible.
+  /// Waits until `generation` is durable and visible; syncs it if no other thread does.
   ///
   /// - Throws: `writesDisabled` after an earlier failure; the error of the sync, after which
   ///   writing is disabled: a failed sync is never repeated, because the system may have dropped
   ///   the pages.
-  /// - Complexity: At most one sync for each segment appended to since the last.
+  /// - Complexity: At most one sync for each segment appended to since the last sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
@@ -27,7 +27,8 @@ package final class SyncQueue: @unchecked Sendable {
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
-    // Compared with `durable`, never with `committed`, which also advances without a sync.
+    // The generation is compared with `durable`, never with `committed`, which also advances
+    // without a sync.
     while files.counters.durable < generation {
       guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
@@ -45,11 +46,12 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1: syncs for all processes, or waits for one that does.
+  /// W3.1: syncs for all processes, or waits for a process that does.
   ///
-  /// Waiting threads lock the byte shared and continue in parallel: with exclusive locks, the last
-  /// would wait for all before it. A thread whose commit the other sync did not cover waits for the
-  /// exclusive lock alone: by alternating between the two, several would block each other.
+  /// Waiting threads take a shared lock on the byte, so that they continue in parallel; with
+  /// exclusive locks, they would continue one after the other. A thread whose commit was not
+  /// covered by the other sync then waits only for the exclusive lock: several threads that
+  /// alternated between the two kinds of lock would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -59,7 +61,7 @@ package final class SyncQueue: @unchecked Sendable {
       try waitForByte(.exclusive)
     }
     let result = Result { () throws(StorageError) in
-      // Another process may have synced for all since the caller checked.
+      // Another process may have synced the commit since the caller checked.
       if files.counters.durable < generation { try sync() }
     }
     try locks.unlock(byte: LockByte.sync)
@@ -72,7 +74,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1 to W3.5: syncs everything appended so far, by any process, then publishes it.
+  /// W3.2 to W3.5: syncs everything that any process has appended so far, then publishes it.
   private func sync() throws(StorageError) {
     guard !files.counters.hasFailed else { throw Self.writesDisabled }
     let end = files.counters.appended
@@ -80,13 +82,14 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // The newest first: their descriptors are open, and once synced can be closed for the others.
+      // The newest files are synced first: their descriptors are open, and can be closed after the
+      // sync when the others need descriptors.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }
       }
     } catch {
-      // If a file could not be opened, no sync was attempted yet.
+      // If a file could not be opened, no sync has failed, so writing can continue.
       if !error.changedNothing { files.counters.setFailed() }
       throw error
     }
@@ -94,8 +97,8 @@ package final class SyncQueue: @unchecked Sendable {
     files.closeDurableSegments()
   }
 
-  /// Returns the files of a range of segments, including those of other processes; not all numbers
-  /// are in use.
+  /// Returns the files of the segments that exist in a range, including those that other processes
+  /// have created.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
   ) throws(StorageError) -> [SegmentFile] {
@@ -110,6 +113,6 @@ package final class SyncQueue: @unchecked Sendable {
 
   package static let writesDisabled = StorageError(
     .writesDisabled,
-    "An earlier write or sync of this store failed. It can still be read. To write, close it and "
-      + "open it again.")
+    "An earlier write or sync of this store failed. The store can still be read. To write, close "
+      + "it and open it again.")
 }

@@ -4,23 +4,23 @@ extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {
     let image: LogWriter.Image
-    /// The savepoint that changed it, counted from 1; 0 if none did.
+    /// The savepoint that changed the page, counted from 1; 0 if none did.
     let owner: Int
   }
 
-  /// A safe point of a transaction: spills the pages in memory to the log if there are too many.
+  /// Spills the pages in memory to the log if there are too many.
   ///
   /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
-  /// passes its structural check. The written frames are no generation without a commit mark.
+  /// passes its structural check. Without a commit mark, the written frames are not a generation.
   ///
-  /// - Throws: `diskFull`, after which the transaction cannot be committed and the store continues,
-  ///   as after any error that changed nothing, such as `foreignStore` for replaced files; any
-  ///   other error disables writing.
-  /// - Complexity: O(1) below the limit; else a write of each page in memory.
+  /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
+  ///   files. After these, the transaction cannot be committed, but the store continues. Any other
+  ///   error disables writing.
+  /// - Complexity: O(1) below the limit; otherwise one write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Each savepoint's pages get groups of their own, the outermost first: the later image of a
-    // page counts, unless its savepoint becomes void.
+    // Each savepoint's pages get their own groups, those of the outermost savepoint first: the
+    // later image of a page is used, unless its savepoint is rolled back.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -42,7 +42,7 @@ extension WorkingPages {
     refreshSource(pageCount: pageCount)
   }
 
-  /// Returns every page in memory, by owner and number.
+  /// Returns every page in memory, ordered by owner and page number.
   private func departures() -> [Departure] {
     var departures: [Departure] = []
     departures.reserveCapacity(memoryPageCount)
@@ -51,7 +51,7 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // A page that a savepoint has replaced belongs to an outer one.
+        // The bytes belong to the innermost earlier savepoint that has replaced the page.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -63,10 +63,10 @@ extension WorkingPages {
     return departures
   }
 
-  /// Sets the location of a written page in every index for which its frame is not void.
+  /// Sets the location of a written page in every index in which its frame is valid.
   ///
-  /// It does what a reader of the log does, even if the page was freed or changed since: changed
-  /// pages are set later.
+  /// Readers of the log do the same, even if the page was freed or changed later; a changed page is
+  /// then set again.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -76,15 +76,15 @@ extension WorkingPages {
 
   /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
   ///
-  /// - Returns: the state of the new generation.
+  /// - Returns: The state of the new generation.
   /// - Throws: `diskFull`, after which nothing has changed; any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
-      // A checkpoint must never lack the disk space for committed pages. No process ever truncates
-      // those of the newest commit.
+      // Disk space for committed pages is allocated now, so that a checkpoint never lacks it. No
+      // process ever truncates the pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
-      // Nor may its state lack the mappings through which it is read.
+      // The mappings for reading the new state are created now as well.
       _ = try files.pageFile.regions(covering: pageCount)
       // A transaction that needs no more pages than it frees may use the reserve.
       return try writer.commit(
@@ -128,8 +128,8 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // Unless writing is disabled, this rolls back: `appended` has not moved, and the next writer
-      // overwrites the frames after it.
+      // Unless writing is disabled, the transaction is rolled back: `appended` is unchanged, and
+      // the next writer overwrites the frames after it.
       files.counters.disableWriting(after: error)
       throw error
     }
@@ -137,11 +137,11 @@ extension WorkingPages {
 
   /// Ends a transaction that does not commit; its pages must not be used any more.
   ///
-  /// The next one writes other pages to the same frames, so everything this process has cached of
-  /// them must be discarded.
+  /// The next transaction writes other pages to the same frames, so everything that this process
+  /// has cached of them is discarded.
   ///
-  /// After a failure the frames stay unchanged until the store is reopened: a commit that seems
-  /// lost may be complete.
+  /// If writing is disabled, the frames stay unchanged until the store is reopened, because a
+  /// commit that seems to have failed may be complete.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry

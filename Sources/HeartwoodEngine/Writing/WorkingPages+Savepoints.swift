@@ -1,17 +1,20 @@
-/// The pages that one savepoint would restore, and the frames written to the log on its behalf.
+/// The pages that one savepoint would restore, and the frames that its changes have spilled to the
+/// log.
 struct SavepointPages {
-  /// The earlier bytes of each page changed since; `nil` if it was not in memory.
+  /// The earlier bytes of each page that was changed since the savepoint began; `nil` if the page
+  /// was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory, and of pages spilled since.
+  /// The locations of pages that were not in memory when the savepoint began, and of pages spilled
+  /// since then.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace
   var frames: [VoidRange] = []
 }
 
-// Rolling back to a point within a transaction.
+// Begins, ends and rolls back savepoints within a transaction.
 extension WorkingPages {
-  /// Begins a savepoint, nested in the innermost open one.
+  /// Begins a savepoint, nested in the innermost open savepoint.
   ///
   /// - Complexity: No page is copied before it changes.
   package func beginSavepoint() {

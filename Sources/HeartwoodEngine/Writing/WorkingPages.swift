@@ -1,12 +1,12 @@
-/// The writer's private pages: allocated, copied on first write, freed; nothing else accesses them.
+/// The private pages of a writer, which are new or were copied on first write.
 ///
 /// Pages stay in memory until there are too many. Then they are spilled to the log, as parts of a
 /// transaction without a commit mark, and are read from there; see ``makeRoom()``. While a
-/// savepoint is open, the pages it would restore are kept beside the current ones.
+/// savepoint is open, the pages that it would restore are kept beside the current pages.
 ///
-/// Used by one thread at a time, the holder of the writer lock.
+/// Only one thread at a time uses it: the holder of the writer lock.
 package final class WorkingPages {
-  /// The version of this transaction's rows: its first frame.
+  /// The first frame of this transaction, which is also the version of the rows it writes.
   package let base: FrameNumber
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
@@ -29,7 +29,10 @@ package final class WorkingPages {
   private var loader: PageLoader
   private let pool: PagePool
 
-  /// - Parameter memoryPageLimit: Above it, ``makeRoom()`` spills the pages in memory.
+  /// Creates the pages of a transaction that builds on `state`.
+  ///
+  /// - Parameter memoryPageLimit: The number of pages in memory above which ``makeRoom()`` spills
+  ///   them to the log.
   package init(
     on state: GenerationState, files: StoreFiles, pool: PagePool, base: FrameNumber,
     memoryPageLimit: Int = .max
@@ -53,15 +56,15 @@ package final class WorkingPages {
 
   /// Returns all buffers to the pool, after the transaction has committed or aborted.
   ///
-  /// Call it before the writer lock is released: code that holds this object longer must not touch
-  /// the pool, which the next writer uses by then.
+  /// Call it before the writer lock is released. Afterwards the next writer uses the pool, so this
+  /// object must not use it, even if other code still holds the object.
   package func end() {
     dropBlocks()
     pool.trim()
   }
 
   deinit {
-    // Without the pool: after a transaction that was ended, there is nothing left to free.
+    // The pool is not used here. After a transaction that was ended, there is nothing left to free.
     table.pointee.forEach { _, block in block?.deallocate() }
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in block?.deallocate() }
@@ -72,22 +75,23 @@ package final class WorkingPages {
     source.deallocate()
   }
 
-  /// The pages including the changes of this transaction.
+  /// A view of the pages that includes the changes of this transaction.
   package var view: PageView { PageView(source: source) }
 
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
-  /// The segments of the state, and those written to since.
+  /// The segments of the state, and those that this transaction has written to.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   /// Whether a commit would change nothing.
   package var isUnchanged: Bool {
-    // An index that was never changed, or was rolled back, has the root it was shared with.
+    // An index that was never changed, or that was rolled back, still has the root of the state's
+    // index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
 
-  /// Returns the bytes of a page for changing; the transaction and each savepoint copy it on first
+  /// Returns the mutable bytes of a page, which the transaction and each savepoint copy on first
   /// use.
   ///
   /// The address stays the same until the page is freed or ``moveCount`` grows.
@@ -104,7 +108,7 @@ package final class WorkingPages {
     return copy
   }
 
-  /// Allocates the lowest free page: zero bytes after a header that identifies it.
+  /// Allocates the lowest free page, and fills it with zeros after a header that identifies it.
   package func allocate(
     _ kind: PageKind, tree: TreeID, level: UInt8
   ) throws(StorageError) -> PageNumber {
@@ -113,16 +117,17 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page; it can be allocated again at once, since older states read their own versions of
-  /// it from the log or, until then, from the page file.
+  /// Frees a page, which can be allocated again at once.
+  ///
+  /// Older states read their own versions of the page from the log or from the page file.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.free(number, self)
     forget(number)
   }
 
-  /// Reduces the page count to the last page in use; the last step before a commit.
+  /// Removes the pages after the last page in use; this is the last step before a commit.
   ///
-  /// - Parameter always: Checks even if this transaction has freed nothing.
+  /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
     try freeSpace.cutTail(self, always: always)
   }
@@ -136,10 +141,10 @@ package final class WorkingPages {
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
-  /// Makes cursors of this transaction search their position again.
+  /// Records a change, so that cursors of this transaction search for their position again.
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page beyond or within the page count, without consulting the bitmaps.
+  /// Creates a page, which may be beyond the page count, without consulting the bitmaps.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -153,7 +158,8 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Whether the innermost savepoint, or without one the transaction, has its own copy of the page.
+  /// Returns whether the innermost savepoint, or else the transaction, has its own copy of the
+  /// page.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
@@ -201,14 +207,15 @@ package final class WorkingPages {
   }
 }
 
-/// Page buffers kept between transactions, so that a small commit allocates no large memory.
+/// A pool of page buffers that are kept between transactions, so that a small commit allocates
+/// little memory.
 ///
-/// Used under the writer lock only.
+/// It is used only under the writer lock.
 package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses it.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// Enough for the pages of a typical small transaction; further buffers return to the allocator.
+  /// The number of buffers to keep: enough for the pages of a typical small transaction.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
@@ -221,9 +228,9 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees the buffers that a transaction needed beyond the usual number.
+  /// Frees all buffers beyond the number to keep.
   ///
-  /// Within a transaction, spilled pages free buffers for later ones.
+  /// Within a transaction, later pages reuse the buffers of spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
