@@ -13,7 +13,9 @@ struct KeyPatternTests {
 
   private func keys(_ pattern: Pattern) -> [[UInt8]] {
     let numbers = 0..<Self.count
-    func big(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - $0 * 8) & 0xFF) } }
+    func big(_ number: Int) -> [UInt8] {
+      [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
     switch pattern {
     case .ascending: return numbers.map(big)
     case .descending: return numbers.reversed().map(big)

@@ -32,8 +32,9 @@ struct PageUsageTests {
       // An overflow page has a header of 32 bytes.
       #expect(count(.overflow, in: pages) == 3)
       #expect(count(.overflowIndex, in: pages) == 1)
-      let bytes = pages.filter { $0.kind == .overflow }.map(\.usedByteCount)
-      #expect(bytes.reduce(0, +) == 10_000 + 3 * 32)
+      let overflow = pages.filter { $0.kind == .overflow }
+      let overflowByteCount = overflow.reduce(0) { $0 + Int($1.usedByteCount) }
+      #expect(overflowByteCount == 10_000 + 3 * 32)
       let index = try #require(pages.first { $0.kind == .overflowIndex })
       #expect(index.usedByteCount == 32 + 3 * 4)
       let free = try store.verify().freePageCount

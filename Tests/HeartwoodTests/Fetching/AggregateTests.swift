@@ -40,9 +40,8 @@ struct AggregateTests {
     #expect(prices == total, label)
     let mean = try context.aggregate(request, .average(\.rank))
     let expected = all.compactMap(\.rank)
-    #expect(
-      mean == (expected.isEmpty ? nil : Double(expected.reduce(0, +)) / Double(expected.count)),
-      label)
+    let sum = Double(expected.reduce(0, +))
+    #expect(mean == (expected.isEmpty ? nil : sum / Double(expected.count)), label)
     let streets = try context.aggregate(request, .distinctCount(\Animal.home?.street))
     #expect(streets == Set(all.compactMap { $0.home?.street }).count, label)
     let rows = try context.fetchValues(request, \.alias, \.home?.town?.name, \.rank)

@@ -93,9 +93,10 @@ struct EvolutionTests {
     try store.open(V2.schema) { context in
       let books = try context.all(V2.Book.self).sorted { $0.pages < $1.pages }
       #expect(books.map(\.pages) == (0..<12).map { $0 * 100 })
-      #expect(books.map(\.weight) == (0..<12).map { Double($0) / 4 })
-      #expect(
-        books.map(\.title) == (0..<12).map { $0 % 3 == 0 ? "untitled" : "T\($0)" })
+      let weights: [Double] = (0..<12).map { Double($0) / 4 }
+      #expect(books.map(\.weight) == weights)
+      let titles: [String] = (0..<12).map { $0 % 3 == 0 ? "untitled" : "T\($0)" }
+      #expect(books.map(\.title) == titles)
       #expect(books.allSatisfy { $0.stars == 3 && $0.shelf.hasPrefix("S") })
       #expect(books.map(\.search) == books.map { $0.title.uppercased() })
     }
