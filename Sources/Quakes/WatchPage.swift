@@ -5,11 +5,11 @@ import Heartwood
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
-  /// The effect of the last change.
+  /// The quakes that the last change added.
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
-  /// The last transaction of the history.
+  /// The last transaction in the history.
   private var written: PersistentHistoryTransaction?
 
   private static let titles = "  time (UTC)           magnitude  depth km  code        place"
@@ -21,7 +21,7 @@ import Heartwood
 
   // MARK: Events
 
-  /// Records a transaction of the history.
+  /// Records the last transaction in the history.
   mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// Records a change of the list.
@@ -61,7 +61,8 @@ import Heartwood
 
   // MARK: JSON output
 
-  /// The content of one line: first the newest quakes, later the effect of a change.
+  /// The content of one line of JSON: the newest quakes in the first line, the effect of a change
+  /// in every other line.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?
@@ -114,7 +115,7 @@ import Heartwood
     return Array(lines.prefix(height))
   }
 
-  /// The number of quakes and the generation.
+  /// The title, with the number of quakes and the generation.
   private var title: String {
     get throws {
       let number = try generation.map { Int($0).grouped } ?? "-"
@@ -122,7 +123,7 @@ import Heartwood
     }
   }
 
-  /// The generation that this process holds: the list is pinned to it.
+  /// The generation to which the list is pinned, and which this process therefore holds.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame
