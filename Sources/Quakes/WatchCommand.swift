@@ -19,12 +19,12 @@ struct WatchCommand: Command {
       --changes N           end after N changes
       --limit N             in a pipe, print at most N quakes of each change
                             (default: 10)
-      --json                print a line of JSON with at most N quakes, then one line
+      --json                print a line of JSON with at most N quakes, then a line
                             for each change, with all quakes that it affects
 
-    On a terminal, the list fills the screen, newest quakes first. + marks quakes that
-    the last change added, and ~ quakes that it changed. Press q to quit. In a pipe,
-    the command prints the newest quakes, then a block of lines for each change.
+    On a terminal, the list fills the screen, newest quakes first. + marks quakes
+    that the last change added, and ~ quakes that it changed. Press q to quit. In a
+    pipe, it prints the newest quakes, then a block of lines for each change.
     """
 
   private static let defaultLimit = 10
