@@ -35,7 +35,7 @@ enum QuakeRow {
   private static let numberDigitCount = 6
   private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// The largest number of rows whose codes stay distinct: 36 to the power of 6.
+  /// The maximum number of rows for which all codes are distinct: 36 to the power of 6.
   static let maxCount = 2_176_782_336
 
   /// Appends the row of `quake`.

@@ -42,7 +42,7 @@ final class Importer: Sendable {
 
   /// Waits for the end of the process.
   ///
-  /// - Throws: ``BenchFailure`` if it failed.
+  /// - Throws: ``BenchFailure`` if the process failed.
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {

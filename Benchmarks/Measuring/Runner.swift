@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The work of one thread, with its results.
+/// Runs the work of one thread and keeps its results.
 final class Runner: Sendable {
   /// The measurements of a thread in one window of time.
   struct Stretch {

@@ -144,11 +144,11 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func reset() { _ = library.reset(handle) }
 
-  /// Sets a parameter, counted from 1.
+  /// Sets the value of a parameter; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Int64, at place: Int32) { _ = library.bindInteger(handle, place, value) }
 
-  /// Sets a parameter, counted from 1.
+  /// Sets the value of a parameter; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
@@ -191,15 +191,17 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns a column of the row, counted from 0.
+  /// Returns the value of a column of the current row; columns are counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// Returns a column of the row, counted from 0.
+  /// Returns the value of a column of the current row; columns are counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column of the row, counted from 0.
+  /// Runs `body` with the bytes of a column of the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -207,7 +209,9 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// Returns the sum of the bytes of a column of the row, counted from 0.
+  /// Returns the sum of the bytes of a column of the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -21,7 +21,7 @@ protocol RowStore: AnyObject {
   ///
   /// Only the closure is timed, not the preparation before this method returns.
   func loading() throws -> () throws -> Void
-  /// Adds the rows by their codes.
+  /// Adds all rows under their codes.
   func loadCodes() throws
   /// Adds a range of the rows in random order, in one transaction that need not be durable.
   func put(_ range: Range<Int>, of block: [UInt8]) throws

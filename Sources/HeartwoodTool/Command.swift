@@ -135,7 +135,7 @@ enum Operand: String {
   case name = "NAME"
   case keyspace = "KEYSPACE"
 
-  /// Whether a command requires it.
+  /// Whether a command requires the operand.
   var isRequired: Bool { self != .keyspace }
 
   var summary: String {

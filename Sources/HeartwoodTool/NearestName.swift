@@ -1,4 +1,4 @@
-/// Suggestions for a mistyped name.
+/// Suggests corrections for a mistyped name.
 enum NearestName {
   /// Returns the candidate that differs in the fewest letters, or the first such candidate if there
   /// are several.

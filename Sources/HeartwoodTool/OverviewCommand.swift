@@ -151,7 +151,7 @@ private struct Overview: Encodable {
   /// The processes that have the store open, one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // The locks of the store are reliable, but do not identify the process.
+    // Even if no process is listed, the locks of the store show whether another one has it open.
     return [isOpenElsewhere ? "another process" : "no other process"]
   }
 

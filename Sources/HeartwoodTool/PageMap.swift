@@ -6,7 +6,7 @@ struct PageMap {
   struct Cell {
     /// The most frequent kind of these pages, or `damaged` if one of them is damaged.
     let kind: PageUsage.Kind
-    /// The fill of the pages of that kind, from 0 to 1.
+    /// How full the pages of that kind are, from 0 (empty) to 1 (full).
     let fill: Double
   }
 

@@ -53,7 +53,7 @@ struct PageSum {
 }
 
 extension PageUsage.Kind {
-  /// All kinds in the order of the output: content first.
+  /// All kinds in the order of the output, in which kinds with content come first.
   static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]

@@ -6,7 +6,7 @@ struct StoreFacts {
   /// The version of the file format that this tool reads and writes.
   static let formatVersion = Int(HeaderSlotLayout.currentVersion)
 
-  /// The random number that all files of the store carry, in hexadecimal.
+  /// The random number that is stored in every file of the store, in hexadecimal.
   let identity: String
   /// The lineage of the newest generation, in hexadecimal.
   let lineage: String

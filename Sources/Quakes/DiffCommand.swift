@@ -112,7 +112,7 @@ extension QuakeDifference.Change {
       ("kind", before.kind.visible, after.kind.visible),
     ]
     let changed = values.filter { $0.1 != $0.2 }.map { "\($0.0) \($0.1) → \($0.2)" }
-    // Coordinates and report dates are summarised as a change of the report.
+    // Changes of the coordinates or the report date are shown as "report".
     return "\(after.code.visible), "
       + (changed.isEmpty ? "report" : changed.joined(separator: ", "))
   }

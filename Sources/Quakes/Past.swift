@@ -36,7 +36,7 @@ struct Past {
   static let defaultCount = 10
   /// The valid numbers of imports that can be undone.
   ///
-  /// Each kept state retains older images of some pages.
+  /// The limit bounds the disk space: each kept state retains older images of some pages.
   static let counts = 1...100
 
   private let container: PersistentContainer
@@ -81,7 +81,7 @@ struct Past {
 
   // MARK: Keeping states
 
-  /// Keeps the state before an import, unless it equals the last kept one.
+  /// Keeps the state before an import, unless it equals the last kept state.
   func keepFound(_ token: QueryGenerationToken) throws {
     // The generations can differ although the quakes are the same.
     if let last = states.last?.kept.token,

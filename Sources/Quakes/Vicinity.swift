@@ -33,7 +33,7 @@ struct Vicinity {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
     }
-    // The haversine formula, which is also exact for small distances.
+    // The haversine formula is accurate for small distances too.
     let first = sin((otherLatitude - latitude).inRadians / 2)
     let second = sin((otherLongitude - longitude).inRadians / 2)
     let share =

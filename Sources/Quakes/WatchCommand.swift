@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes watch`: a live list on the screen that updates after each import.
+/// `quakes watch`: shows a live list that updates after each import.
 ///
 /// The list belongs to a pinned context, so all its quakes are from one generation, however many
 /// other programs write. ``RemoteChanges`` reports their commits; merging the history advances the

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The output of `quakes watch` for a list: on the screen, and in a pipe.
+/// Formats the output of `quakes watch`, for the screen and for a pipe.
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
@@ -29,7 +29,7 @@ import Heartwood
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
       switch step {
-      // A moved quake is removed and inserted.
+      // A moved quake is reported as a removal and an insertion.
       case .insert(_, let id, .some): changed.insert(id)
       case .insert(_, let id, nil): added.insert(id)
       case .remove(_, _, nil): goneCount += 1
@@ -47,7 +47,7 @@ import Heartwood
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// Returns the effect of the last change.
+  /// Returns the lines that describe the last change.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -81,7 +81,7 @@ import Heartwood
     return try line(Report(count: count, generation: generation, quakes: quakes))
   }
 
-  /// Returns the effect of the last change, as one line of JSON.
+  /// Returns one line of JSON that describes the last change.
   func changeJSON() throws -> String {
     func quakes(_ ids: Set<ManagedObjectID>) -> [ListedQuake] {
       ids.compactMap { controller.index(of: $0) }.sorted()
