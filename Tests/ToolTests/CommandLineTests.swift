@@ -15,7 +15,7 @@ struct CommandLineTests {
     let help = try ToolRun("--help")
     help.expectFine()
     for command in Self.commands { #expect(help.output.contains("\n  \(command) ")) }
-    #expect(help.output.contains("Exit codes: 0 fine; 1 "))
+    #expect(help.output.contains("Exit codes: 0 success; 1 "))
     #expect(try ToolRun("-h").output == help.output)
   }
 
