@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program: parses the options, runs the workloads, prints the results.
+/// The program: parses the options, runs the workloads and prints the results.
 @main
 struct Bench {
   static func main() {
@@ -27,7 +27,7 @@ struct Bench {
 
   /// Runs everything and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // The temporary directory is removed before anything is printed: a closed pipe ends the
+    // Remove the temporary directory before printing anything, because a closed pipe ends the
     // program.
     let report = try measure(options)
     if let path = options.html {

@@ -1,4 +1,4 @@
-/// The reason why a run ends early, as a sentence for the user.
+/// The error that ends a run early, with a message for the user.
 struct BenchFailure: Error, CustomStringConvertible {
   let description: String
 

@@ -2,29 +2,30 @@ import HeartwoodEngine
 
 /// The options on the command line.
 struct BenchOptions {
-  /// Rows to load; `nil` without `--rows`.
+  /// The number of rows to load, or `nil` without `--rows`.
   var rows: Int?
   var seconds = 2.0
-  /// Bytes of log for the workload that opens stores.
+  /// The length of the log, in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
-  /// The file for an HTML page with charts.
+  /// The file for an HTML page with charts, or `nil` if none is wanted.
   var html: String?
-  /// Rows of the largest store of the scaling workload; `nil` without the option.
+  /// The number of rows of the largest store in the scaling workload, or `nil` without the option.
   var largest: Int?
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether other libraries do the same work, where they can.
+  /// Whether other libraries run the same workloads, as far as they can.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false
 
   static let defaultRows = 1_000_000
 
-  /// Parses the arguments after the program's name; `--flag value` and `--flag=value` are
-  /// equivalent.
+  /// Parses the arguments after the program's name.
+  ///
+  /// `--flag value` and `--flag=value` are equivalent.
   init(_ arguments: [String]) throws {
     var remaining = arguments[...]
     while let argument = remaining.popFirst() {
@@ -93,18 +94,18 @@ struct BenchOptions {
     let chosen = try Set(
       names.map { name in
         guard let workload = Workload(rawValue: name) else {
-          throw BenchFailure("There is no workload \(name). Type --only with some of: \(all)")
+          throw BenchFailure("There is no workload \(name). Use some of: \(all)")
         }
         return workload
       })
     guard !chosen.isEmpty else {
-      throw BenchFailure("--only needs at least one workload. Type some of: \(all)")
+      throw BenchFailure("--only needs at least one workload. Use some of: \(all)")
     }
     return Workload.allCases.filter { chosen.contains($0) }
   }
 
   private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> BenchFailure {
-    BenchFailure("\(flag.rawValue) \(value) is invalid: type \(wanted).")
+    BenchFailure("\(flag.rawValue) \(value) is invalid: use \(wanted).")
   }
 
   private static func unknown(_ name: String) -> BenchFailure {
@@ -112,15 +113,17 @@ struct BenchOptions {
       name.count > 3 && (flag.rawValue.hasPrefix(name) || name.hasPrefix(flag.rawValue))
     }
     if let near {
-      return BenchFailure("There is no option \(name). Type \(near.usage)")
+      return BenchFailure("There is no option \(name). Did you mean \(near.usage)?")
     }
     let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
-    return BenchFailure("There is no option \(name). Type one of: \(all)")
+    return BenchFailure("There is no option \(name). Use one of: \(all)")
   }
 }
 
 extension BenchOptions {
-  /// The options, by the names that are typed.
+  /// The options.
+  ///
+  /// The raw values are their names on the command line.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"
@@ -137,10 +140,11 @@ extension BenchOptions {
     case help = "--help"
     case version = "--version"
 
-    /// The option as it is typed.
+    /// The option with its placeholder, as in the help text.
     var usage: String { placeholder.isEmpty ? rawValue : "\(rawValue) \(placeholder)" }
 
-    /// The placeholder for the value in the help text; empty for an option without one.
+    /// The placeholder for the value in the help text, or an empty string for an option without a
+    /// value.
     var placeholder: String {
       switch self {
       case .rows, .logBytes, .largest: "N"
@@ -156,9 +160,9 @@ extension BenchOptions {
 
     var summary: [String] {
       switch self {
-      case .rows: ["rows to load (default: \(defaultRows.grouped), or the features of the feed)"]
+      case .rows: ["rows to load (default: \(defaultRows.grouped), or all of the feed)"]
       case .seconds: ["time for each timed workload and library (default: 2)"]
-      case .logBytes: ["log that open-log opens a store with (default: 256 MiB)"]
+      case .logBytes: ["log length for open-log, in bytes (default: 256 MiB)"]
       case .feed:
         [
           "take the rows from a USGS GeoJSON summary feed instead of",
@@ -166,14 +170,14 @@ extension BenchOptions {
         ]
       case .json:
         [
-          "write the figures as JSON; \"-\" writes them to the standard",
-          "output and the table to the standard error",
+          "write the figures as JSON; \"-\" writes them to standard output",
+          "and the table to standard error",
         ]
-      case .html: ["write an HTML page with charts, without dependencies"]
-      case .largest: ["rows of the largest store of scaling (default: --rows)"]
+      case .html: ["write a self-contained HTML page with charts"]
+      case .largest: ["rows of the largest store in scaling (default: --rows)"]
       case .path:
         [
-          "keep the measured store in DIR/quakes afterwards",
+          "keep the measured store in DIR/quakes",
           "(default: a temporary directory that is removed)",
         ]
       case .pageByteCount: ["page size of the store, 4096 to 65536 (default: the engine's)"]
@@ -181,7 +185,7 @@ extension BenchOptions {
       case .only: ["measure only these workloads"]
       case .peers:
         [
-          "compare with other libraries (\(Engine.peerNames)), which take turns with",
+          "compare with other libraries (\(Engine.peerNames)), in turns with",
           "Heartwood; libraries that are not installed are left out",
         ]
       case .help: ["show this text"]
@@ -207,7 +211,7 @@ extension BenchOptions {
     lines += Workload.allCases.map { "  " + $0.rawValue.padded(to: 26) + $0.summary }
     lines += [
       "",
-      "Every read is checked, and every store at the end; exit code 2 means that a check failed.",
+      "Every read is checked, and every store at the end. The exit code is 2 if a check fails.",
     ]
     return lines.joined(separator: "\n")
   }

@@ -10,9 +10,9 @@ struct Session {
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private(set) var table = ResultTable()
-  /// Notes about results beyond their figures, a line each.
+  /// Sentences about the results, beyond the figures; one line each.
   private(set) var notes: [String] = []
-  /// The results of all reads, folded together.
+  /// The results of all reads, folded into one hash.
   private(set) var hash: UInt64 = 0
 
   init(
@@ -62,19 +62,19 @@ struct Session {
     }
   }
 
-  /// The comparison of Heartwood and the peers, as a table and sentences; `nil` if there was
+  /// The comparison of Heartwood with the peers, as a table and sentences, or `nil` if there is
   /// nothing to compare.
   var comparison: String? {
     guard options.hasPeers, table.measurements.contains(where: \.isCompared) else { return nil }
     return """
       \(table.comparison(with: Engine.peers))
 
-      ratio: Heartwood's rate as a share of the peer's, median, min and max of rounds in turn
+      ratio: Heartwood's rate divided by the peer's in the same round; median, min and max
       \(engineDescriptions.joined(separator: "\n"))
       """
   }
 
-  /// A line for each engine with its configuration, and for each missing one.
+  /// One line for each engine with its configuration, and one for each missing engine.
   var engineDescriptions: [String] {
     rowWorkloads.engines.map { "\($0.name), rows: \($0.description)" }
       + graph.engines.map { "\($0.name), objects: \($0.description)" } + peers.missing
@@ -109,7 +109,7 @@ extension Session {
   ) throws {
     let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    // A turn of a scan is the complete scan, so single operations cannot be timed.
+    // In scans a turn is a complete scan, so single operations cannot be timed.
     let latencies = workload == .scan ? [] : outcome.latencies
     add(
       workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)
@@ -156,7 +156,7 @@ extension Session {
       measurement.curves = [outcome.curve]
       table.append(measurement)
       notes.append(
-        "\(name): \(outcome.engine) took at most \(outcome.greatest.grouped) bytes for "
+        "\(name): \(outcome.engine) used at most \(outcome.greatest.grouped) bytes for "
           + "\(outcome.overwriteCount.grouped) overwrites")
     }
   }
@@ -203,7 +203,7 @@ extension Session {
   }
 }
 
-/// Lines of the table.
+/// Adds lines to the table.
 extension Session {
   /// Adds a line for Heartwood only.
   private mutating func add(
@@ -225,7 +225,7 @@ extension Session {
 
   /// Adds a line for each engine.
   ///
-  /// - Parameter idle: The same workload without a writer.
+  /// - Parameter idle: The results of the same workload without a writer.
   private mutating func add(
     _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
     latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil

@@ -1,7 +1,8 @@
 /// The workloads, in the order in which they are measured.
 ///
-/// Loads and workloads of objects have stores of their own. Each of the others finds the store as
-/// the earlier ones left it; those that change rows come after those that only read.
+/// Loads and object workloads use their own stores. Each other workload uses the store in the state
+/// in which the earlier workloads left it; workloads that change rows come after those that only
+/// read.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -29,7 +30,7 @@ enum Workload: String, CaseIterable {
   case liveResults = "live-results"
   case pinnedImport = "pinned-import"
 
-  /// Rows of the smallest store of ``scaling``.
+  /// The number of rows of the smallest store in ``scaling``.
   static let smallestScale = 10_000
 
   /// The description for the help text.
@@ -37,18 +38,18 @@ enum Workload: String, CaseIterable {
     switch self {
     case .loadSorted: "bulk load in key order, one transaction (.normal)"
     case .loadRandom: "puts in random order, 10,000 rows a transaction (.normal)"
-    case .checkpoint: "copying the loaded pages from the log to the page file"
-    case .openLog: "opening a crashed store with a long log, of 1-page and of 100-page commits"
+    case .checkpoint: "checkpoint of the loaded pages, from the log to the page file"
+    case .openLog: "opening a crashed store with a long log of 1-page or of 100-page commits"
     case .readInt: "random point reads by integer key through a snapshot"
-    case .readIntTwice: "the same, two threads"
+    case .readIntTwice: "read-int with two threads"
     case .getMany: "random point reads by integer key, 64 at a time"
     case .readString: "random point reads by 16-byte string key"
-    case .scan: "full scans, every byte of every row read"
+    case .scan: "full scans that read every byte of every row"
     case .overwrite: "disk space of 10,000 overwrites of 32 KiB, with and without a pinned reader"
-    case .scaling: "read-int in stores of 10,000 rows, ten times as many, and so on"
-    case .beginGetEnd: "point reads that each take a snapshot of their own"
+    case .scaling: "read-int in stores of 10,000 rows, 100,000 rows and so on"
+    case .beginGetEnd: "point reads that each take their own snapshot"
     case .readWhileWriting: "read-int while a thread commits and checkpoints run"
-    case .readWhileWritingTwice: "the same, two reading threads"
+    case .readWhileWritingTwice: "read-while-writing with two reading threads"
     case .commitNormal: "one-row commits, .normal"
     case .commitFull: "one-row commits, .full"
     case .commitFullEight: "one-row commits, .full, eight threads"
@@ -57,7 +58,7 @@ enum Workload: String, CaseIterable {
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
     case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's benchmark)"
     case .graphFind: "fetches of single quakes by their unique code, with a predicate"
-    case .graphLookup: "the same without a predicate: existingObject(where:equals:)"
+    case .graphLookup: "graph-find without a predicate: existingObject(where:equals:)"
     case .liveResults: "updates of lists with 100 changed rows, and of a thousand lists with 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"

@@ -2,11 +2,11 @@ import Foundation
 
 /// An earthquake, as a feed reports it.
 struct Quake: Sendable {
-  /// The network and its own code, joined, such as `nc73275410`.
+  /// The code of the network, followed by the quake's code in that network, such as `nc73275410`.
   var code: String
-  /// The magnitude; `nan` if the feed has none.
+  /// The magnitude, or `nan` if the feed has none.
   var magnitude: Float
-  /// The place; empty if the feed has none.
+  /// The place, or an empty string if the feed has none.
   var place: String
   /// Milliseconds since 1970.
   var time: Int64
@@ -18,7 +18,7 @@ struct Quake: Sendable {
 
 /// The 100 bytes of a quake in the store.
 ///
-/// The row number comes first, so that every read can check with one comparison that it got the
+/// The row number comes first, so that a read can check with one comparison that it returned the
 /// requested row. All numbers are little-endian.
 enum QuakeRow {
   static let byteCount = 100
@@ -31,14 +31,16 @@ enum QuakeRow {
   static let placeByteCount = 48
   static let place = 49..<100
 
-  /// The last bytes of a code contain the row number in base 36, in the six digits that fit.
+  /// The number of base-36 digits, at the end of a code, that contain the row number.
   private static let numberDigitCount = 6
   private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// The largest number of rows whose codes stay distinct: 36 to the power of 6.
+  /// The maximum number of rows for which all codes are distinct: 36 to the power of 6.
   static let maxCount = 2_176_782_336
 
-  /// Appends the row of `quake`: a long place is truncated, a short one padded with zeros.
+  /// Appends the row of `quake`.
+  ///
+  /// A long place is truncated; a short place is padded with zeros.
   static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
     append(UInt64(bitPattern: number), to: &block)
     append(UInt64(bitPattern: quake.time), to: &block)
@@ -55,7 +57,8 @@ enum QuakeRow {
 
   /// Appends 16 bytes that are unique to the row: the quake's code, then the row number.
   ///
-  /// A feed that is repeated to reach `--rows` would otherwise contain the same code twice.
+  /// Otherwise, a feed that is repeated to reach `--rows` would contain the same code several
+  /// times.
   private static func appendCode(_ name: String, number: Int64, to block: inout [UInt8]) {
     let kept = name.utf8.prefix(code.count - numberDigitCount)
     block.append(contentsOf: kept)
@@ -89,7 +92,9 @@ extension RawSpan {
     return word(at: QuakeRow.time)
   }
 
-  /// The sum of all bytes, eight at a time: reads each of them, at about one cycle per word.
+  /// The sum of all bytes, read eight at a time.
+  ///
+  /// Reading takes about one cycle per word.
   @inline(__always)
   var sum: UInt64 {
     var sum: UInt64 = 0

@@ -11,7 +11,9 @@ struct QuakeFeed: Decodable {
       let code: String
     }
     struct Geometry: Decodable {
-      /// Longitude, latitude and depth; a quake that was not located may lack some of them.
+      /// Longitude, latitude and depth.
+      ///
+      /// Some of them may be missing if the quake was not located.
       let coordinates: [Float?]
     }
     let properties: Properties
@@ -20,7 +22,9 @@ struct QuakeFeed: Decodable {
 
   private let features: [Feature]
 
-  /// Reads the quakes of the file at `path`, in the feed's order; at least one.
+  /// Reads the quakes of the file at `path`, in the order of the feed.
+  ///
+  /// Throws an error if there are none.
   static func read(path: String) throws -> [Quake] {
     let content: Data
     do {
@@ -31,7 +35,7 @@ struct QuakeFeed: Decodable {
     do {
       let quakes = try JSONDecoder().decode(QuakeFeed.self, from: content).features.map(quake)
       guard !quakes.isEmpty else {
-        throw BenchFailure("The feed \(path) has no features: take one that covers a longer time.")
+        throw BenchFailure("The feed \(path) has no features. Use one that covers a longer time.")
       }
       return quakes
     } catch let error as DecodingError {
@@ -53,7 +57,7 @@ struct QuakeFeed: Decodable {
       longitude: coordinate(0), latitude: coordinate(1), depth: coordinate(2))
   }
 
-  /// Returns the fault that the decoder found, and its location.
+  /// Returns the error that the decoder reports, with its location.
   private static func reason(_ error: DecodingError) -> String {
     let context: DecodingError.Context
     switch error {

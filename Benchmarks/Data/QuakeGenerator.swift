@@ -1,10 +1,12 @@
 import Foundation
 
-/// Generates earthquakes, the same ones in every run.
+/// Generates earthquakes.
 ///
-/// Magnitudes follow the Gutenberg–Richter law (ten times fewer for each step up), from 0.5 in the
-/// regional networks and from 4 in the worldwide one, which detects no weaker ones. Times ascend,
-/// and places read like those of a real feed.
+/// Every run generates the same ones.
+///
+/// Magnitudes follow the Gutenberg–Richter law: there are ten times fewer quakes for each step up.
+/// They begin at 0.5 in the regional networks and at 4 in the worldwide network, which detects no
+/// weaker quakes. Times ascend, and places resemble those of a real feed.
 struct QuakeGenerator {
   private struct Town {
     let network: String
@@ -36,7 +38,7 @@ struct QuakeGenerator {
   private var random = RandomNumbers(seed: 20_190_917)
   private var time: Int64 = 1_568_744_327_390
 
-  /// Returns the next quake, somewhat later than the one before.
+  /// Returns the next quake, which is somewhat later than the previous one.
   mutating func next() -> Quake {
     let dice = random.next()
     let town = Self.towns[Int(dice % UInt64(Self.towns.count))]

@@ -3,9 +3,9 @@ import HeartwoodEngine
 /// All rows and keys of a run, created before the first measurement.
 ///
 /// The random orders are laid out in memory in the order in which the measured loops use them, so
-/// that the loops wait for cache misses of the store and not of the benchmark.
+/// that cache misses are those of the store and not of the benchmark.
 struct QuakeRows: Sendable {
-  /// A key of the `codes` keyspace, and the row it must lead to.
+  /// A key of the `codes` keyspace, with the number of its row.
   struct CodeKey: Sendable {
     let code: String
     let number: Int64
@@ -17,12 +17,12 @@ struct QuakeRows: Sendable {
   let shuffledNumbers: [Int64]
   /// All codes in another random order.
   let shuffledCodes: [CodeKey]
-  /// The origin of the rows, as a phrase for the result.
+  /// A description of the origin of the rows, for the report.
   let origin: String
 
   var count: Int { shuffledNumbers.count }
 
-  /// Bytes of keys and values in both keyspaces.
+  /// The number of bytes of keys and values in both keyspaces.
   var byteCount: Int { count * (QuakeRow.byteCount * 2 + 8 + QuakeRow.code.count) }
 
   /// Creates rows with ``QuakeGenerator``.
@@ -33,7 +33,7 @@ struct QuakeRows: Sendable {
     }
   }
 
-  /// Creates rows from a feed, repeated with new row numbers until there are `count`.
+  /// Creates rows from a feed, which is repeated with new row numbers until there are `count` rows.
   init(feed quakes: [Quake], path: String, count: Int, progress: Progress) {
     let origin =
       switch count {
@@ -75,7 +75,7 @@ struct QuakeRows: Sendable {
     sortedCodes().map { (Key($0.code), row($0.number)) }
   }
 
-  /// Returns all codes, ascending.
+  /// Returns all codes in ascending order.
   func sortedCodes() -> [CodeKey] {
     let numbers = (0..<Int64(count)).sorted { codeWords($0) < codeWords($1) }
     return numbers.map { CodeKey(code: Self.code(of: $0, in: block), number: $0) }
@@ -101,7 +101,9 @@ struct QuakeRows: Sendable {
     block.span.bytes.word(at: byteRange(number).lowerBound + QuakeRow.time)
   }
 
-  /// Returns the quake of a row, with its unique code, and 0 for values that the feed lacks.
+  /// Returns the quake of a row, with the row's unique code.
+  ///
+  /// Values that the feed lacks are 0.
   func quake(_ number: Int64) -> Quake {
     let row = row(number)
     let bytes = row.span.bytes
@@ -124,7 +126,7 @@ struct QuakeRows: Sendable {
     return start..<start + QuakeRow.byteCount
   }
 
-  /// Returns the code of a row as two numbers that compare like its bytes.
+  /// Returns the code of a row as two numbers that compare like the bytes of the code.
   private func codeWords(_ number: Int64) -> (UInt64, UInt64) {
     let start = Int(number) * QuakeRow.byteCount + QuakeRow.code.lowerBound
     let bytes = block.span.bytes

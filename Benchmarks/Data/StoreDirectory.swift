@@ -15,7 +15,9 @@ struct StoreDirectory {
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Creates the directory if it does not exist; a path of `nil` means a temporary one.
+  /// Creates the directory if it does not exist.
+  ///
+  /// If the path is `nil`, uses a temporary directory.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -25,32 +27,34 @@ struct StoreDirectory {
     for name in [Self.measured, Self.scratch] {
       guard !FileManager.default.fileExists(atPath: storePath(name)) else {
         throw BenchFailure(
-          "\(storePath(name)) already exists: remove it, or type --path with another directory.")
+          "\(storePath(name)) already exists: remove it, or use --path with another directory.")
       }
     }
     try Self.make(self.path)
   }
 
-  /// Returns a directory inside this one, for stores of the same names.
+  /// Returns a subdirectory, which can contain stores of the same names.
   func inner(_ name: String) throws -> StoreDirectory {
     try StoreDirectory(path: storePath(name), options: options)
   }
 
-  /// Creates a directory that other code fills.
+  /// Creates a directory.
   static func make(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
       throw BenchFailure(
-        "The directory \(path) cannot be created (\(error.localizedDescription)): type --path "
-          + "with another one.")
+        "The directory \(path) cannot be created (\(error.localizedDescription)): use --path "
+          + "with another directory.")
     }
   }
 
-  /// Creates a store with this name; removes one from an earlier round.
+  /// Creates a store with this name.
   ///
-  /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically; if not, the
-  ///   caller does.
+  /// Removes a store of the same name from an earlier round.
+  ///
+  /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically. If not, the
+  ///   caller must run them.
   func makeStore(_ name: String, checkpointsItself: Bool = true) throws -> Store {
     try remove(name)
     var options = options
@@ -70,7 +74,8 @@ struct StoreDirectory {
 
   /// Returns the disk space of the files of a store, without holes.
   ///
-  /// It asks the system directly, because Foundation's allocated size is a multiple of it on Linux.
+  /// It asks the system directly, because the allocated size that Foundation returns on Linux is
+  /// too large.
   func allocatedByteCount(_ name: String) throws -> Int {
     let store = storePath(name)
     return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in
@@ -80,13 +85,15 @@ struct StoreDirectory {
     }
   }
 
-  /// Removes a temporary directory with its contents; another stays.
+  /// Removes the directory with its contents if it is temporary.
   func leave() throws {
     guard isTemporary else { return }
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Removes the directory and ends the program on an interrupt, as long as the result is kept.
+  /// Installs handlers that remove the directory and end the program on an interrupt.
+  ///
+  /// They are active as long as the result is retained.
   func leaveOnInterrupt() -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)

@@ -1,32 +1,33 @@
-/// An engine for the workloads of objects: Heartwood, or a peer it is compared with.
+/// An engine for the object workloads: Heartwood, or a peer with which it is compared.
 protocol GraphEngine: Sendable {
-  /// Its name in tables and in JSON.
+  /// The name of the engine in tables and in JSON.
   var name: String { get }
-  /// A line with its version and configuration.
+  /// A line with the version and configuration of the engine.
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist.
   func makeStore(in directory: String) throws -> any GraphStore
 }
 
-/// A store for items and quakes, with an index of the times of quakes and unique codes.
+/// A store for items and quakes.
 ///
-/// Every read uses every attribute and folds them into a hash, so that all engines must produce the
-/// same hash.
+/// Quakes have a unique code and an index on the time.
+///
+/// Every read folds every attribute into a hash, and all engines must produce the same hash.
 protocol GraphStore: AnyObject {
-  /// Adds items whose attributes are all their row number, durably and in one transaction.
+  /// Adds items durably, in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
-  /// Adds quakes, durably and in one transaction, without holding them all in memory.
+  /// Adds quakes durably, in one transaction, without holding all of them in memory.
   func insertQuakes(_ quakes: [Quake]) throws
   /// Checkpoints the inserted rows.
   func checkpoint() throws
-  /// Reads all items, in the order of their rows.
+  /// Reads all items in row order.
   func readItems() throws -> UInt64
   /// Fetches quakes by their codes, one by one.
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Looks quakes up by their codes with the fastest API of the engine.
+  /// Looks up quakes by their codes, with the fastest API of the engine.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Fetches the newest 100 quakes of a minimum magnitude, a number of times.
+  /// Fetches the newest 100 quakes of a minimum magnitude, repeatedly.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Checks that the store is intact, and closes it.
   func finish() throws

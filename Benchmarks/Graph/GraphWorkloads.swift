@@ -1,8 +1,9 @@
 import Foundation
 
-/// The workloads of objects, in which all engines take turns on the same data.
+/// The object workloads, in which all engines take turns with the same data.
 ///
-/// Items are GRDB's benchmark: ten integers, of which a program reads 200,000 and inserts 50,000.
+/// The items are from GRDB's benchmark: a program reads 200,000 items of ten integers, and inserts
+/// 50,000.
 final class GraphWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any GraphEngine]
@@ -15,13 +16,15 @@ final class GraphWorkloads {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
   }()
-  /// By engine, the stores with all rows; each is created on first use.
+  /// The stores with all rows, by engine.
+  ///
+  /// Each store is created at its first use.
   private var loaded: [Int: any GraphStore] = [:]
 
   private static let mostRows = 200_000
   private static let lookupsPerTurn = 1024
   private static let queriesPerTurn = 4
-  /// The minimum magnitude of the newest strong quakes.
+  /// The minimum magnitude in the workload that fetches the newest quakes.
   private static let magnitude: Float = 4.5
 
   init(
@@ -81,7 +84,7 @@ final class GraphWorkloads {
     }
   }
 
-  /// Returns the codes for a round.
+  /// Returns the codes to find in a round.
   private func codes(of round: Int) -> ArraySlice<String> {
     let start = round * Self.lookupsPerTurn % shuffledCodes.count
     return shuffledCodes[start...].prefix(Self.lookupsPerTurn)
@@ -97,7 +100,9 @@ final class GraphWorkloads {
     loaded = [:]
   }
 
-  /// Runs a turn that fills a new store; only the filling is timed.
+  /// Runs a turn that fills a new store.
+  ///
+  /// Only the insertions are timed.
   private func insert(
     _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
     check: (any GraphStore) throws -> UInt64

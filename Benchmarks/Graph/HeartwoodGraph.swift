@@ -1,12 +1,12 @@
 import Foundation
 import Heartwood
 
-/// Heartwood with its default options, through its public API.
+/// Heartwood with default options, through its public API.
 struct HeartwoodGraph: GraphEngine {
   let options: StoreOptions
 
   let name = Engine.heartwood
-  let description = "Heartwood, default options: commits are durable, the history is kept"
+  let description = "Heartwood, default options: durable commits, with history"
 
   func makeStore(in directory: String) throws -> any GraphStore {
     try HeartwoodGraphStore(directory: directory, options: options)

@@ -2,21 +2,21 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A separate process that imports quakes into a store which others read.
+/// A separate process that imports quakes into a store while other processes read it.
 ///
-/// The program starts itself for this, with a first argument for internal use.
+/// To create it, the program starts itself with a first argument for internal use.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// One of this many rows has the code of an existing quake, and replaces it.
+  /// One row in this many has the code of an existing quake, and replaces that quake.
   private static let rowsPerReplacement = 10
 
   private let process: Process
   private let imported = Mutex(0)
 
-  /// Starts the import of this many rows.
+  /// Starts a process that imports this many rows.
   init(into directory: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
       throw BenchFailure("The path of the program is unknown, so it cannot start an importer.")
@@ -42,7 +42,7 @@ final class Importer: Sendable {
 
   /// Waits for the end of the process.
   ///
-  /// - Throws: ``BenchFailure`` if it failed.
+  /// - Throws: ``BenchFailure`` if the process failed.
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {

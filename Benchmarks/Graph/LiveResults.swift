@@ -1,16 +1,16 @@
 import Foundation
 import Heartwood
 
-/// Lists of results that are updated with the changes saved by another context.
+/// Measures how long result lists take to reflect the changes that another context saved.
 ///
-/// The measured time is that of advancing a pinned context to the new generation, until its lists
-/// have reported the changes. It does not include the save, which the other context makes.
+/// The measured time begins when a pinned context advances to the new generation, and ends when its
+/// lists have reported the changes. It does not include the other context's save.
 final class LiveResults {
   /// The results of the measurements.
   struct Outcome {
     /// The rates, by the number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
-    /// For a thousand lists: changed rows per second.
+    /// The changed rows per second with a thousand lists.
     let crowd: Slices
     let hash: UInt64
 
@@ -44,7 +44,7 @@ final class LiveResults {
     self.options.durability = .normal
   }
 
-  /// Runs the measurements in stores of a directory, which must be removed afterwards.
+  /// Runs the measurements in stores in a directory, which the caller must remove afterwards.
   func run(in directory: String) throws -> Outcome {
     var slices: [(rowCount: Int, slices: Slices)] = []
     for (position, count) in [max(quakes.count / 10, 1), quakes.count].enumerated() {
@@ -71,7 +71,7 @@ final class LiveResults {
     return Outcome(slices: slices, crowd: crowd, hash: hash)
   }
 
-  /// Returns the number of updates per second with this many changed rows, for each round.
+  /// Returns the updates per second in each round, for this number of rows in the store.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int
   ) throws -> [Double] {
@@ -95,7 +95,7 @@ final class LiveResults {
     return rates
   }
 
-  /// Changes scattered rows, as another part of a program would.
+  /// Changes scattered rows in another context.
   private func change(
     _ count: Int, of ids: [ManagedObjectID], _ container: PersistentContainer
   ) throws {

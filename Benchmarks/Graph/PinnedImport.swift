@@ -2,10 +2,10 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// Reads of a pinned context while another process imports quakes into the same store.
+/// Measures reads in a pinned context while another process imports quakes into the same store.
 ///
-/// Every read is compared with the contents of the row before the import. A first phase without the
-/// import measures the undisturbed reads.
+/// Every read is compared with the contents of the row before the import. A first phase measures
+/// the reads without an import.
 struct PinnedImport {
   let directory: String
   let quakes: [Quake]
@@ -16,7 +16,7 @@ struct PinnedImport {
   let seconds: Double
   let progress: Progress
 
-  /// The measurements of a tenth of a second.
+  /// The measurements taken in a tenth of a second.
   struct Sample {
     /// The time since the start.
     let seconds: Double
@@ -24,9 +24,10 @@ struct PinnedImport {
     let p50Nanoseconds: Double
     let p99Nanoseconds: Double
     let logBytes: Int
-    /// Anonymous memory of the reading process; `nil` if the system does not report it.
+    /// The anonymous memory of the reading process, in bytes, or `nil` if the system does not
+    /// report it.
     let anonymousBytes: Int?
-    /// Rows that the other process has committed; `nil` before it begins.
+    /// The number of rows that the other process has committed, or `nil` before it starts.
     let importedRows: Int?
   }
 
@@ -35,7 +36,7 @@ struct PinnedImport {
     let samples: [Sample]
     /// The latencies of reads without and with the import.
     let idle, busy: Latencies
-    /// The pages of the newest generation.
+    /// The size of the pages of the newest generation.
     let storeByteCount: Int
     let hash: UInt64
 
@@ -57,7 +58,7 @@ struct PinnedImport {
 
     private var busySamples: [Sample] { samples.filter { $0.importedRows != nil } }
 
-    /// Returns the reads per second, by samples.
+    /// Returns the reads per second of each sample.
     func slices(isIdle: Bool) -> Slices {
       let times = [0] + samples.map(\.seconds)
       let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }
@@ -74,7 +75,7 @@ struct PinnedImport {
       let rows = busySamples.last?.importedRows ?? 0
       return "p99 of a read \(before.grouped) ns idle, \(during.grouped) ns while another process "
         + "committed \(rows.grouped) rows (\(String(format: "%.2f", during / before)) times); the "
-        + "log took at most \(log) bytes, the pages of the store \(storeByteCount.grouped)"
+        + "log used at most \(log) bytes, and the pages of the store \(storeByteCount.grouped)"
         + (memory.isEmpty ? "" : "; the reader's own memory grew by \(growth.grouped) bytes")
     }
   }

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A thread that looks quakes up in a context, which is pinned to the generation it starts with.
+/// A thread that looks up quakes in a context that is pinned to the newest generation at the start.
 ///
-/// Later reads of a quake must find the same values as the first one.
+/// Later reads of a quake must return the same values as the first read.
 final class PinnedReader: Sendable {
   private struct State {
     var latencies = Latencies()
@@ -28,7 +28,7 @@ final class PinnedReader: Sendable {
     self.codes = codes.shuffled(using: &random)
   }
 
-  /// The values of the first read of each quake, folded together.
+  /// A hash of the values that the first read of each quake returned.
   var hash: UInt64 { state.withLock { $0.hash } }
 
   /// Starts the thread, and waits until it has read every quake once.

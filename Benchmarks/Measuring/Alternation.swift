@@ -1,17 +1,19 @@
-/// Repeated turns of several engines at the same work.
+/// Runs the same work with several engines, which take turns.
 ///
-/// Disturbances of the machine then affect all of them alike, and the ratio of two turns of a round
-/// is more reliable than that of two medians.
+/// Disturbances of the machine then affect all engines alike. The ratio of two turns in one round
+/// is more reliable than the ratio of two medians.
 struct Alternation {
   let name: String
   let seconds: Double
   let progress: Progress
 
-  /// The minimum number of rounds; odd, so that the median is a measured value.
+  /// The minimum number of rounds.
+  ///
+  /// It is odd, so that the median is a measured value.
   private static let fewestRounds = 5
   private static let mostRounds = 101
 
-  /// One turn: its timing and its result.
+  /// The timing and the result of one turn.
   struct Turn {
     let operationCount: Int
     let duration: Duration
@@ -40,10 +42,11 @@ struct Alternation {
     let hash: UInt64
   }
 
-  /// Runs the rounds, in which the first engine of one is the last of the next; one round is not
-  /// counted.
+  /// Runs the rounds.
   ///
-  /// - Parameter turn: Runs a turn of the engine with this number in this round.
+  /// The first engine of a round is the last engine of the next round. One round is not counted.
+  ///
+  /// - Parameter turn: Runs one turn, given the number of the engine and the number of the round.
   /// - Throws: Any error of `turn`; a ``BenchFailure`` if two engines have different results.
   func run(
     engineNames: [String], _ turn: (_ engine: Int, _ round: Int) throws -> Turn

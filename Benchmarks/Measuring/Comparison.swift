@@ -1,9 +1,9 @@
-/// The results of several engines in turns at the same work.
+/// The results of several engines that took turns at the same work.
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// For each engine but the first, by name: the rate of the first as a share of its own, round by
-  /// round.
+  /// For each engine except the first, by name: the first engine's rate divided by that engine's
+  /// rate, round by round.
   let shares: [String: Spread]
 }
 
@@ -27,7 +27,7 @@ struct Rounds {
     operationCounts[engine] += operationCount
   }
 
-  /// Adds a turn of an engine by the measurements of each of its threads.
+  /// Adds a turn of an engine, given the measurements of each of its threads.
   mutating func add(_ stretches: [Runner.Stretch], _ engine: Int) {
     add(
       operationCount: stretches.reduce(0) { $0 + $1.operationCount },

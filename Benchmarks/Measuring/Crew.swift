@@ -1,15 +1,17 @@
 import Foundation
 import Synchronization
 
-/// The threads of one engine in one workload, which warm up and then work in windows of time.
+/// The threads of one engine in one workload.
 ///
-/// Each thread ends a window at the end of its current turn, so the rate of a thread is exact
-/// regardless of the length of its turns.
+/// They warm up and then work in windows of time.
+///
+/// Each thread ends its window with its current turn, so its rate is exact, however long its turns
+/// are.
 final class Crew: Sendable {
   /// A window in which the threads work.
   struct Window {
     fileprivate let number: Int
-    /// Whether each operation is a turn with its own timing.
+    /// Whether each operation is timed as a separate turn.
     let isTimingEach: Bool
   }
 
@@ -21,7 +23,7 @@ final class Crew: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// The number of threads that have not ended.
+    /// The number of threads that are still running.
     var livingCount: Int
     /// The number of threads that have completed the last window.
     var restingCount = 0
@@ -46,18 +48,18 @@ final class Crew: Sendable {
 
   /// Returns the results of all threads before the first window.
   ///
-  /// - Throws: The error that stopped one of them.
+  /// - Throws: The error that stopped a thread.
   func warmUp() throws -> UInt64 {
     wait { $0.isResting }
     if let failure { throw failure }
     return runners.reduce(0) { fold($0, $1.warmUpHash) }
   }
 
-  /// Lets the threads work for some time.
+  /// Lets the threads work in one window of time.
   ///
-  /// - Parameter watch: Called about every 10 ms meanwhile.
+  /// - Parameter watch: Called about every 10 ms while the threads work.
   /// - Returns: For each group, the measurements of each of its threads.
-  /// - Throws: The error that stopped one of them.
+  /// - Throws: The error that stopped a thread.
   func work(
     seconds: Double, isTimingEach: Bool = false, watch: (_ elapsed: Double) -> Void = { _ in }
   ) throws -> [[Runner.Stretch]] {
@@ -101,7 +103,9 @@ extension Crew {
   /// Whether the window is over.
   var isPausing: Bool { pausing.load(ordering: .relaxed) }
 
-  /// Waits for the next window; `nil` if there are no more.
+  /// Waits for the next window.
+  ///
+  /// Returns `nil` if there are no more windows.
   func awaitWindow() -> Window? {
     let last = state.withLock { $0.window.number }
     change { $0.restingCount += 1 }
@@ -109,7 +113,7 @@ extension Crew {
     return isStopped ? nil : state.withLock { $0.window }
   }
 
-  /// Records that a thread ends, for whatever reason.
+  /// Records that a thread has ended, normally or with an error.
   func leave() {
     change { $0.livingCount -= 1 }
   }

@@ -1,14 +1,16 @@
-/// Lets the crews of several engines take turns at the same work, a window of time each.
+/// Lets the crews of several engines take turns at the same work, each for a window of time.
 ///
-/// Disturbances of the machine then affect all of them alike, and the ratio of two windows of a
-/// round is more reliable than that of two medians.
+/// Disturbances of the machine then affect all engines alike. The ratio of two windows in one round
+/// is more reliable than the ratio of two medians.
 struct Harness {
   let name: String
-  /// The time that each engine works.
+  /// The total time for which each engine works, in seconds.
   let seconds: Double
   let progress: Progress
 
-  /// The number of rounds; odd, so that the median is a measured value.
+  /// The number of rounds.
+  ///
+  /// It is odd, so that the median is a measured value.
   static let roundCount = 7
 
   private var windowSeconds: Double { seconds / Double(Self.roundCount) }
@@ -18,17 +20,17 @@ struct Harness {
     let engine: String
     /// Threads that are measured together.
     let groups: [[any Work]]
-    /// The number of checkpoints so far, if the engine runs them automatically.
+    /// Returns the number of checkpoints so far, if the engine runs them automatically.
     var checkpointCount: () -> Int = { 0 }
   }
 
   /// The results.
   struct Outcome {
-    /// For each group of threads.
+    /// The comparison of the engines, for each group of threads.
     let groups: [Comparison]
-    /// For each engine, the latencies of single operations of the first group.
+    /// The latencies of single operations in the first group, for each engine.
     let latencies: [Latencies]
-    /// For each engine, its measurements over time.
+    /// The measurements over time, for each engine.
     let timelines: [Timeline]
     let hash: UInt64
   }

@@ -1,14 +1,15 @@
 /// A histogram of the durations of operations.
 ///
-/// A duration is kept to one part in sixteen, and reported as the upper end of its part: the
-/// reported value is never too short, and at most 7 % too long.
+/// Each duration is assigned to a bucket, whose width is a sixteenth of a power of two, and
+/// reported as the upper end of the bucket. Reported values are never too short, and at most 7 %
+/// too long.
 struct Latencies: Sendable {
   private var counts = [UInt32](repeating: 0, count: 64 << Self.partBits)
   private(set) var count = 0
 
   private static let partBits = 4
 
-  /// The reported shares.
+  /// The reported percentiles, as shares of all operations.
   static let shownShares = [0.5, 0.9, 0.99, 0.999]
 
   /// Adds an operation.
@@ -23,8 +24,9 @@ struct Latencies: Sendable {
     count += other.count
   }
 
-  /// Returns the maximum duration, in nanoseconds, of a share of all operations; 0 if there are
-  /// none.
+  /// Returns the duration, in nanoseconds, within which a share of all operations ended.
+  ///
+  /// Returns 0 if there are no operations.
   func nanoseconds(ofShare share: Double) -> Double {
     let wanted = Int((Double(count) * share).rounded(.up))
     var seen = 0
@@ -35,7 +37,9 @@ struct Latencies: Sendable {
     return 0
   }
 
-  /// Returns the part for a duration: short ones have a part each, longer ones share a sixteenth of
+  /// Returns the bucket for a duration.
+  ///
+  /// Short durations have their own buckets; the bucket of a longer duration covers a sixteenth of
   /// a power of two.
   private static func part(of nanoseconds: UInt64) -> Int {
     let exponent = max(0, 63 - nanoseconds.leadingZeroBitCount - partBits)
@@ -49,7 +53,7 @@ struct Latencies: Sendable {
 }
 
 extension Duration {
-  /// The duration in whole nanoseconds; 0 if it is negative.
+  /// The duration in whole nanoseconds, or 0 if it is negative.
   var inNanoseconds: UInt64 {
     UInt64(max(0, components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000))
   }

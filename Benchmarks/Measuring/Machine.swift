@@ -1,6 +1,6 @@
 import Foundation
 
-/// The machine and date of a run, without which its figures mean nothing.
+/// The machine and date of a run, which belong in every report.
 enum Machine {
   /// The processor's model, if the system reports it, and the number of cores.
   static var description: String {
@@ -18,15 +18,16 @@ enum Machine {
     return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
-  /// The number of threads that wanted a processor in the last minute: above 0, other programs
-  /// disturb the figures.
+  /// The average number of runnable threads in the minute before the run.
+  ///
+  /// If it is above 0, other programs may disturb the figures.
   static var load: String {
     var averages = [0.0]
     guard getloadavg(&averages, 1) == 1 else { return "unknown" }
-    return String(format: "%.1f threads wanted to run in the minute before", averages[0])
+    return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
-  /// Anonymous memory of this process; `nil` if the system does not report it.
+  /// The anonymous memory of this process, in bytes, or `nil` if the system does not report it.
   static var anonymousByteCount: Int? {
     let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }

@@ -2,12 +2,12 @@ import Foundation
 
 /// The progress line on a terminal.
 ///
-/// It is written to the standard error, and only if that is a terminal, so that logs and pipes stay
-/// clean.
+/// It is written to standard error, and only if standard error is a terminal, so that it never
+/// appears in logs and pipes.
 struct Progress: Sendable {
   private let isOnTerminal = isatty(2) == 1
 
-  /// Rewrites the line.
+  /// Replaces the line.
   func show(_ activity: String, fraction: Double) {
     let percent = Int(max(0, min(1, fraction)) * 100)
     let padding = String(repeating: " ", count: max(0, 26 - activity.count))

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// One thread's work and its results.
+/// Runs the work of one thread and keeps its results.
 final class Runner: Sendable {
-  /// The measurements of a thread in a window of time.
+  /// The measurements of a thread in one window of time.
   struct Stretch {
     var operationCount = 0
     var seconds = 0.0
-    /// The duration of each turn, if requested.
+    /// The duration of each turn, if the window requests it.
     var latencies = Latencies()
   }
 
@@ -24,7 +24,9 @@ final class Runner: Sendable {
     self.work = work
   }
 
-  /// The operations of all windows so far, in steps of a turn.
+  /// The number of operations in all windows so far.
+  ///
+  /// It is updated after each turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
   /// The measurements of the last window.
   var stretch: Stretch { state.withLock { $0.stretch } }
@@ -33,7 +35,7 @@ final class Runner: Sendable {
   /// The results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// The body of the thread: it warms up, and then works in each window.
+  /// Runs the thread: warms up, and then works in each window.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)
@@ -43,7 +45,10 @@ final class Runner: Sendable {
     crew.leave()
   }
 
-  /// Generic, so that the loop calls the work directly and not through an existential.
+  /// Runs the work.
+  ///
+  /// The function is generic, so that the loop calls the work directly and not through an
+  /// existential.
   private func proceed(_ work: some Work, in crew: Crew) throws {
     var work = work
     for _ in 0..<work.warmUpTurnCount where !crew.isStopped { _ = try work.turn() }
@@ -59,7 +64,7 @@ final class Runner: Sendable {
     }
   }
 
-  /// Works until the window ends, and at least for one turn.
+  /// Works until the window ends, but for at least one turn.
   private func stretch(
     of work: inout some Work, in crew: Crew, isTimingEach: Bool
   ) throws -> Stretch {

@@ -1,4 +1,4 @@
-/// The rates of one workload in several windows of time, or of several rounds.
+/// The rates of one workload in several windows of time or rounds.
 struct Slices {
   /// The operations per second of each window.
   private let rates: Spread
@@ -14,12 +14,12 @@ struct Slices {
     self.threadCount = threadCount
   }
 
-  /// The reported value: half of the windows were slower, half faster.
+  /// The reported rate: the median of the windows.
   var median: Double { rates.median }
   var lowest: Double { rates.lowest }
   var highest: Double { rates.highest }
 
-  /// The duration of one operation for the thread that ran it.
+  /// The duration of one operation on the thread that ran it.
   var nanosecondsPerOperation: Double { Double(threadCount) * 1e9 / median }
 }
 

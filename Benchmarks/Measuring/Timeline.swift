@@ -1,24 +1,25 @@
-/// The activity of an engine's threads over time, with its windows joined.
+/// The activity of an engine's threads over time, with the windows of the other engines left out.
 struct Timeline {
   /// The activity between two samples.
   struct Moment {
-    /// The time that the engine has worked until the end of the sample.
+    /// The time for which the engine has worked up to the end of the sample.
     let seconds: Double
     /// Operations per second of each group.
     let rates: [Double]
-    /// Whether a checkpoint has ended.
+    /// Whether a checkpoint ended between the two samples.
     let hasCheckpoint: Bool
   }
 
   private(set) var moments: [Moment] = []
-  /// The time that the engine worked in earlier windows.
+  /// The time for which the engine worked in earlier windows.
   private var earlier = 0.0
   private var last: (elapsed: Double, counts: [Int], checkpointCount: Int)?
 
-  /// The minimum time between two samples, because threads count a turn at its end.
+  /// The minimum time between two samples, because operations are counted only at the end of a
+  /// turn.
   private static let shortest = 0.02
 
-  /// Adds the results of all windows so far.
+  /// Adds a sample, given the totals of all windows so far.
   mutating func add(elapsed: Double, _ counts: [Int], _ checkpointCount: Int) {
     guard let last else {
       self.last = (elapsed, counts, checkpointCount)
@@ -34,7 +35,7 @@ struct Timeline {
     self.last = (elapsed, counts, checkpointCount)
   }
 
-  /// The activity of the groups: readers, then the writer; and the ends of checkpoints.
+  /// The curves of the readers, of the writer, and of the ends of checkpoints.
   var curves: [Curve] {
     func curve(_ name: String, _ unit: String, _ points: [[Double]]) -> Curve {
       Curve(name: name, horizontal: "seconds", vertical: unit, points: points)

@@ -1,4 +1,4 @@
-/// The functions of LMDB, loaded from the library of this machine at run time.
+/// The functions of LMDB, loaded at run time from the installed library.
 struct LMDBLibrary: Sendable {
   typealias Environment = OpaquePointer
   typealias Transaction = OpaquePointer
@@ -14,7 +14,8 @@ struct LMDBLibrary: Sendable {
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
-    /// Readers belong to their transactions, which may begin in one thread and continue in another.
+    /// Ties reader slots to transactions instead of threads, so that a transaction may begin on one
+    /// thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
   }
 
@@ -24,7 +25,7 @@ struct LMDBLibrary: Sendable {
     static let create: UInt32 = 0x40000
   }
 
-  /// The key of a `put` follows all existing keys.
+  /// The flag of a `put` whose key follows all existing keys.
   static let append: UInt32 = 0x20000
 
   let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32
@@ -45,7 +46,7 @@ struct LMDBLibrary: Sendable {
     @convention(c) (
       Transaction, UnsafePointer<CChar>, UInt32, UnsafeMutablePointer<UInt32>
     ) -> Int32
-  /// The last two are ``LMDBValue``s, as in all below.
+  /// The last two parameters are ``LMDBValue``s, as in the functions below.
   let get:
     @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
   let put:
@@ -62,10 +63,12 @@ struct LMDBLibrary: Sendable {
       UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?
     ) -> UnsafePointer<CChar>
 
-  /// Loads the library; `nil` if there is none.
+  /// Loads the library.
+  ///
+  /// Returns `nil` if it is not installed.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
-    // The types above are those of LMDB's header.
+    // The types above match the declarations in LMDB's header.
     func find<Function>(_ name: String) throws -> Function { try library.find("mdb_" + name) }
     createEnvironment = try find("env_create")
     setMapSize = try find("env_set_mapsize")
@@ -107,7 +110,7 @@ struct LMDBLibrary: Sendable {
   }
 }
 
-/// Bytes of a key or a value, laid out like the two words of LMDB's `MDB_val`.
+/// The bytes of a key or a value, laid out like LMDB's `MDB_val`.
 struct LMDBValue {
   var byteCount = 0
   var start: UnsafeRawPointer?
@@ -121,14 +124,16 @@ struct LMDBValue {
 
 /// An open environment of LMDB with its databases.
 ///
-/// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current one.
+/// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current writer.
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let handle: LMDBLibrary.Environment
-  /// Rows by number, rows by code, and a large value.
+  /// The databases of rows by number, of rows by code, and of a large value.
   private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
 
-  /// The maximum size of the file; only addresses are reserved.
+  /// The maximum size of the file.
+  ///
+  /// Only address space is reserved.
   private static let mapByteCount = 64 << 30
 
   init(_ library: LMDBLibrary, directory: String) throws {
@@ -150,7 +155,9 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   deinit { library.close(handle) }
 
-  /// Runs a transaction; one that is not durable is not synced at all.
+  /// Runs a transaction.
+  ///
+  /// If it need not be durable, it is not synced at all.
   @inline(__always)
   func write(isDurable: Bool, _ body: (LMDBLibrary.Transaction) throws -> Void) throws {
     try library.check(library.setFlags(handle, LMDBLibrary.Flag.noSync, isDurable ? 0 : 1))
@@ -187,7 +194,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
 /// A read transaction of LMDB.
 ///
-/// `@unchecked` because one thread at a time uses it, that of a work.
+/// `@unchecked` because only the thread of one `Work` uses it.
 final class LMDBReader: @unchecked Sendable {
   let environment: LMDBEnvironment
   let transaction: LMDBLibrary.Transaction
@@ -201,7 +208,9 @@ final class LMDBReader: @unchecked Sendable {
 }
 
 extension LMDBLibrary {
-  /// Looks up the row with this number, and calls `body` with it; `nil` if there is none.
+  /// Looks up the row with this number, and calls `body` with it.
+  ///
+  /// Returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ number: Int64, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -211,7 +220,9 @@ extension LMDBLibrary {
     }
   }
 
-  /// Looks up the row with this code, and calls `body` with it; `nil` if there is none.
+  /// Looks up the row with this code, and calls `body` with it.
+  ///
+  /// Returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ code: String, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R

@@ -1,7 +1,8 @@
 import HeartwoodEngine
 
-/// LMDB for rows: integer keys, appending for ascending keys, no sync where Heartwood uses
-/// `.normal`.
+/// LMDB as a row engine.
+///
+/// It uses integer keys, appends ascending keys, and does not sync where Heartwood uses `.normal`.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 
@@ -62,7 +63,7 @@ private final class LMDBRowStore: RowStore {
     }
   }
 
-  /// There is no log: commits write to their final location.
+  /// Does nothing: LMDB has no log, and commits write pages to their final location.
   func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {
@@ -96,6 +97,7 @@ private final class LMDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try environment.reader() }
 
-  /// LMDB has no check; the values read during the measurement were compared.
+  /// Does nothing: LMDB has no integrity check, and the reads were already checked when they were
+  /// measured.
   func finish() {}
 }

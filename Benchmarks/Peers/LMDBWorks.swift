@@ -114,7 +114,9 @@ struct LMDBStringReads: Work {
   }
 }
 
-/// Full scans in the order of the row numbers: a turn is one pass over all rows.
+/// Full scans in the order of the row numbers.
+///
+/// A turn is one pass over all rows.
 struct LMDBScans: Work {
   let reader: LMDBReader
   var operationsPerTurn: Int
@@ -135,7 +137,7 @@ struct LMDBScans: Work {
   }
 }
 
-/// Transactions that each give one random row a new position.
+/// Transactions that each change the position in one random row.
 struct LMDBCommits: Work {
   let environment: LMDBEnvironment
   let durability: StoreOptions.Durability

@@ -18,14 +18,16 @@ enum Engine {
   }
 }
 
-/// The libraries of this machine that Heartwood is compared with.
+/// The installed libraries with which Heartwood is compared.
 struct Peers {
   private(set) var rowEngines: [any RowEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
-  /// A sentence for each peer that is not installed.
+  /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
-  /// Loads the libraries; without `wanted` there are no peers and none counts as missing.
+  /// Loads the libraries.
+  ///
+  /// If `wanted` is false, there are no peers, and none is reported as missing.
   init(wanted: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {
@@ -43,7 +45,7 @@ struct Peers {
 
   private mutating func miss(_ fileName: String, _ package: String) {
     missing.append(
-      "\(fileName) is not installed, so its column is empty and there is no ratio: install it "
+      "\(fileName) is not installed, so its column is empty and there is no ratio. Install it "
         + "(Debian: apt install \(package)).")
   }
 }

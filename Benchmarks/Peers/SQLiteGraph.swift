@@ -1,5 +1,5 @@
-/// SQLite in an expert configuration: WAL, memory-mapped pages, a large cache, prepared statements,
-/// no mutex.
+/// SQLite as an object engine, in an expert configuration: WAL, memory-mapped pages, a large cache,
+/// prepared statements and no mutex.
 ///
 /// Commits are as durable as Heartwood's: `synchronous=FULL`.
 struct SQLiteGraph: GraphEngine {
@@ -26,7 +26,8 @@ private final class SQLiteGraphStore: GraphStore {
   private static let setUp = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Heartwood checkpoints its log in the background; here that happens while nothing is measured.
+    // Heartwood checkpoints its log in the background. Here, checkpoints run while nothing is
+    // measured.
     "PRAGMA wal_autocheckpoint=0",
     """
     CREATE TABLE item (

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The functions of SQLite, loaded from the library of this machine at run time.
+/// The functions of SQLite, loaded at run time from the installed library.
 ///
 /// Nothing is linked and no header is imported, so the package does not depend on SQLite.
 struct SQLiteLibrary: Sendable {
@@ -14,7 +14,8 @@ struct SQLiteLibrary: Sendable {
   static let ok: Int32 = 0
   static let row: Int32 = 100
   static let done: Int32 = 101
-  /// Read and write, create, and no mutex: a connection is used by one thread at a time.
+  /// The flags for reading and writing, creating, and no mutex: one thread at a time uses a
+  /// connection.
   static let openFlags: Int32 = 0x2 | 0x4 | 0x8000
 
   let open:
@@ -43,10 +44,12 @@ struct SQLiteLibrary: Sendable {
   let message: @convention(c) (Database) -> UnsafePointer<CChar>
   private let libraryVersion: @convention(c) () -> UnsafePointer<CChar>
 
-  /// Loads the library; `nil` if there is none.
+  /// Loads the library.
+  ///
+  /// Returns `nil` if it is not installed.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
-    // The types above are those of SQLite's header.
+    // The types above match the declarations in SQLite's header.
     func find<Function>(_ name: String) throws -> Function {
       try library.find("sqlite3_" + name)
     }
@@ -75,13 +78,15 @@ struct SQLiteLibrary: Sendable {
 
 /// An open database of SQLite.
 ///
-/// `@unchecked` because one thread at a time uses it: that of a work, or the one with the writer's
-/// lock.
+/// `@unchecked` because one thread at a time uses it: the thread of a `Work`, or the thread that
+/// holds the writer's lock.
 final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
-  /// Opens a database, and creates it if there is none.
+  /// Opens a database.
+  ///
+  /// Creates it if it does not exist.
   init(_ library: SQLiteLibrary, path: String) throws {
     var opened: SQLiteLibrary.Database?
     let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)
@@ -124,7 +129,9 @@ final class SQLiteStatement: @unchecked Sendable {
 
   deinit { _ = library.finalize(handle) }
 
-  /// Moves to the next row; false if there is none.
+  /// Moves to the next row.
+  ///
+  /// Returns `false` if there is none.
   @inline(__always)
   func step() throws -> Bool {
     let code = library.step(handle)
@@ -133,19 +140,21 @@ final class SQLiteStatement: @unchecked Sendable {
     return false
   }
 
-  /// Resets it for another run.
+  /// Resets the statement for another run.
   @inline(__always)
   func reset() { _ = library.reset(handle) }
 
-  /// Sets a parameter, counted from 1.
+  /// Sets the value of a parameter; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Int64, at place: Int32) { _ = library.bindInteger(handle, place, value) }
 
-  /// Sets a parameter, counted from 1.
+  /// Sets the value of a parameter; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
-  /// Runs the statement once with bytes as this parameter, without copying them.
+  /// Runs the statement once, with bytes as the value of this parameter.
+  ///
+  /// The bytes are not copied.
   @inline(__always)
   func run(_ bytes: Span<UInt8>, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -155,7 +164,9 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with strings as the parameters from 1 on, without copying them.
+  /// Runs `body` with strings as the values of the parameters from 1 on.
+  ///
+  /// The strings are not copied.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
     var (first, second) = texts
@@ -168,7 +179,9 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with a string as the first parameter, without copying it.
+  /// Runs `body` with a string as the value of the first parameter.
+  ///
+  /// The string is not copied.
   @inline(__always)
   func binding<R>(_ text: String, _ body: () throws -> R) rethrows -> R {
     var text = text
@@ -178,15 +191,17 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns a column of the row, counted from 0.
+  /// Returns the value of a column of the current row; columns are counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// Returns a column of the row, counted from 0.
+  /// Returns the value of a column of the current row; columns are counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column of the row, counted from 0.
+  /// Runs `body` with the bytes of a column of the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -194,7 +209,9 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// Returns the sum of the bytes of a column of the row, counted from 0.
+  /// Returns the sum of the bytes of a column of the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -1,10 +1,12 @@
 import Foundation
 import HeartwoodEngine
 
-/// SQLite for rows: WAL, memory-mapped pages, a large cache, prepared statements, no mutex.
+/// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
+/// mutex.
 ///
-/// The commit that makes its log long checkpoints it, as by default. Commits of several threads
-/// share one connection in turn, which is faster than connections that wait for each other.
+/// A commit that makes the log long enough also checkpoints it, as by default. Commits of several
+/// threads take turns with one connection, which is faster than connections that wait for each
+/// other.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -114,7 +116,9 @@ private final class SQLiteRowStore: RowStore {
     case allRows = "SELECT number, row FROM quakes ORDER BY number"
   }
 
-  /// Returns a statement with its own connection; a pinned one has started a read transaction.
+  /// Returns a statement with its own connection.
+  ///
+  /// If it is pinned, the connection has started a read transaction.
   private func statement(_ query: Query, isPinned: Bool) throws -> SQLiteStatement {
     let database = try SQLiteDatabase(library, path: path)
     try database.setUp()
@@ -135,9 +139,9 @@ extension SQLiteDatabase {
   }
 }
 
-/// The connection that writes, and the lock for it.
+/// The writing connection, with its lock.
 ///
-/// `@unchecked` because everything is done under the lock.
+/// `@unchecked` because the connection is used only while the lock is held.
 final class SQLiteWriter: @unchecked Sendable {
   let database: SQLiteDatabase
   private let lock = NSLock()

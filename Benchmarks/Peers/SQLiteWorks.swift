@@ -69,7 +69,9 @@ struct SQLiteStringReads: Work {
   }
 }
 
-/// Full scans in the order of the row numbers: a turn is one pass over all rows.
+/// Full scans in the order of the row numbers.
+///
+/// A turn is one pass over all rows.
 struct SQLiteScans: Work {
   let statement: SQLiteStatement
   var operationsPerTurn: Int
@@ -91,7 +93,7 @@ struct SQLiteScans: Work {
   }
 }
 
-/// Transactions that each give one random row a new position.
+/// Transactions that each change the position in one random row.
 struct SQLiteCommits: Work {
   let writer: SQLiteWriter
   let durability: StoreOptions.Durability

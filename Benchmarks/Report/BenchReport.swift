@@ -1,6 +1,6 @@
 /// The report of a run.
 struct BenchReport {
-  /// A condition of the run, such as the machine, without which the figures mean nothing.
+  /// A condition of the run, such as the machine, that is needed to interpret the figures.
   struct Fact {
     let name: String
     let value: String
@@ -8,13 +8,13 @@ struct BenchReport {
 
   let facts: [Fact]
   let table: ResultTable
-  /// Sentences about results.
+  /// Sentences about the results.
   let notes: [String]
-  /// The comparison of Heartwood with the peers.
+  /// The comparison of Heartwood with the peers, if there are any.
   let comparison: String?
-  /// A line for each engine.
+  /// One line for each engine.
   let engines: [String]
-  /// The results of all reads, folded together.
+  /// The results of all reads, folded into one hash.
   let hash: UInt64
 
   /// The complete report for a terminal.

@@ -20,10 +20,10 @@ struct HTMLReport {
     </head>
     <body>
     <main>
-    <h1>Heartwood, measured</h1>
+    <h1>Heartwood benchmark</h1>
     <p class="lead">\(lead)</p>
     \(sections.joined(separator: "\n"))
-    <h2>How this came about</h2>
+    <h2>Method</h2>
     <dl>\(facts)</dl>
     <ul>\(report.engines.map { "<li>\($0.escaped)</li>" }.joined())</ul>
     <p>\(method)</p>
@@ -40,14 +40,14 @@ struct HTMLReport {
   private var lead: String {
     let engines = Engine.all.filter { engine in measurements.contains { $0.engine == engine } }
     let names = engines.map { "<span class=\"key \($0)\">\(Engine.title($0))</span>" }
-    return "The same work with \(names.joined(separator: ", ")). Longer bars are faster."
+    return "The same workloads with \(names.joined(separator: ", ")). Longer bars are faster."
   }
 
   private var method: String {
-    "Engines take turns, a window of time each, and change places after each round. A figure is "
-      + "the median of its windows. A ratio is Heartwood's rate as a share of the other's in the "
-      + "same round: the median, and in brackets the minimum and the maximum. All engines read the "
-      + "same rows, every row is checked, and the results are compared."
+    "Engines take turns, each for a window of time, and the order changes after each round. A "
+      + "figure is the median of the windows. A ratio is Heartwood's rate divided by the other "
+      + "engine's rate in the same round: the median, with the minimum and maximum in brackets. "
+      + "All engines read the same rows, every row is checked, and the results are compared."
   }
 
   private var facts: String {
@@ -62,7 +62,9 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// The measured sections; one without figures is left out.
+  /// The sections of the page.
+  ///
+  /// A section without figures is left out.
   private var sections: [String] {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
@@ -71,7 +73,7 @@ struct HTMLReport {
         "Heartwood's objects compared with SQLite called directly, without objects above it."),
       section(
         "Latencies of single operations", LatencyChart(measurements).text,
-        "From left to right: the percentiles 50, 90, 99 and 99.9."),
+        "From left to right: the 50th, 90th, 99th and 99.9th percentiles."),
       section("Reads while another thread writes", readsOverTime, notes(of: .readWhileWriting)),
       section("Disk space of one value that is overwritten repeatedly", overwrites, overwriteText),
       section("Larger stores", scaling, "Random point reads by integer key."),
@@ -130,7 +132,7 @@ extension HTMLReport {
   }
 
   private var overwriteText: String {
-    "32 KiB each time: with a reader that holds the first value (lines), and without (dots)."
+    "32 KiB each time, with a reader that holds the first value (lines) and without one (dots)."
   }
 
   private var overwrites: String {

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A chart of the latencies of single operations: for each workload and engine a line from the
-/// median to the 99.9th percentile.
+/// A chart of the latencies of single operations.
+///
+/// Each workload and engine has a line from the median to the 99.9th percentile.
 struct LatencyChart {
   private let rows: [(workload: String, measurements: [Measurement])]
 
@@ -22,7 +23,7 @@ struct LatencyChart {
   private static let lineHeight = 15.0
   private static let gap = 14.0
 
-  /// The chart; empty if nothing was measured.
+  /// The chart, or an empty string if nothing was measured.
   var text: String {
     let all = rows.flatMap(\.measurements).flatMap(Self.nanoseconds)
     guard let least = all.min(), let most = all.max() else { return "" }

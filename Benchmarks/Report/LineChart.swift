@@ -1,12 +1,12 @@
 import Foundation
 
-/// A chart of quantities over another one.
+/// A chart of lines that plot one quantity against another.
 struct LineChart {
   /// One engine's points.
   struct Line {
     let engine: String
     let points: [[Double]]
-    /// A label that distinguishes it from other lines of the same engine.
+    /// A label that distinguishes the line from other lines of the same engine.
     let note: String?
     let isDotted: Bool
 
@@ -35,7 +35,7 @@ struct LineChart {
     self.vertical = vertical
   }
 
-  /// The chart; empty if there is nothing to show.
+  /// The chart, or an empty string if there is nothing to show.
   var text: String {
     let points = lines.flatMap(\.points)
     guard let most = points.map({ $0[1] }).max(), let last = points.map({ $0[0] }).max(),

@@ -4,19 +4,19 @@ struct Measurement {
   let engine: String
   let unit: String
   let slices: Slices
-  /// The rate as a share of the same workload without a writer, if that was measured too.
+  /// The rate divided by that of the same workload without a writer, if both were measured.
   var shareOfIdle: Double?
   /// Whether peers run this workload too.
   var isCompared = false
-  /// Heartwood's rate as a share of this one, round by round; for a peer.
+  /// For a peer: Heartwood's rate divided by this engine's rate, round by round.
   var heartwoodShare: Spread?
   /// The latencies of single operations, if they were measured.
   var latencies: Latencies?
-  /// Measurements over time, where useful.
+  /// The measurements over time, if the workload has any.
   var curves: [Curve] = []
 }
 
-/// A quantity over another one, for a chart.
+/// A quantity plotted against another one, for a chart.
 struct Curve: Encodable {
   /// The name, such as `log`.
   let name: String
@@ -24,6 +24,6 @@ struct Curve: Encodable {
   let horizontal: String
   /// The quantity on the vertical axis, and its unit.
   let vertical: String
-  /// Pairs of both.
+  /// Pairs of the horizontal and the vertical quantity.
   let points: [[Double]]
 }

@@ -1,10 +1,12 @@
-/// A bar chart of rates: a group for each workload, scaled to the fastest of the group.
+/// A bar chart of rates.
+///
+/// Each workload has a group of bars, which is scaled to the fastest engine.
 struct RateBars {
   private let measurements: [Measurement]
 
   init(_ measurements: [Measurement]) { self.measurements = measurements }
 
-  /// The chart; empty if nothing was measured.
+  /// The chart, or an empty string if nothing was measured.
   var text: String {
     let workloads = measurements.filter { $0.engine == Engine.heartwood }.map(\.workload)
     let groups = workloads.map(group)
@@ -39,13 +41,14 @@ struct RateBars {
 }
 
 extension Double {
-  /// Rounds to this number of decimals.
+  /// Returns the number, rounded to this number of decimal places.
   func rounded(toPlaces places: Int) -> Double {
     let factor = (0..<places).reduce(1.0) { factor, _ in factor * 10 }
     return (self * factor).rounded() / factor
   }
 
-  /// The number as a ratio: two decimals, four if it is small.
+  /// The number as a ratio, with two decimal places; with four if it is small, and one if it is
+  /// large.
   var ratio: String { "\(rounded(toPlaces: self < 0.1 ? 4 : self < 10 ? 2 : 1))" }
 
   /// The number in a few characters, such as `1.7 M`.

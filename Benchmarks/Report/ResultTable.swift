@@ -13,7 +13,7 @@ struct ResultTable {
     measurements.first { $0.workload == workload.rawValue && $0.engine == engine }?.slices.median
   }
 
-  /// The table of Heartwood's results: one line for each workload.
+  /// The table of Heartwood's results, with one line for each workload.
   var text: String {
     var rows = [["workload", "median", "unit", "ns/op", "min", "max", "of idle"]]
     for measurement in measurements where measurement.engine == Engine.heartwood {
@@ -29,10 +29,10 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 2])
   }
 
-  /// Returns the table of the workloads that peers run too, with the medians of all engines.
+  /// Returns a table of the workloads that peers also run, with the medians of all engines.
   ///
-  /// Each peer is followed by Heartwood's rate as a share of the peer's. The columns of a missing
-  /// peer are empty.
+  /// After the rate of each peer comes Heartwood's rate divided by that rate. The columns of a
+  /// missing peer are empty.
   func comparison(with peers: [String]) -> String {
     let titles = peers.flatMap { [$0, "ratio", "min", "max"] }
     var rows = [["workload", "unit", Engine.heartwood] + titles]
@@ -49,7 +49,9 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 1])
   }
 
-  /// Returns the rows in columns below their titles, with numbers aligned right.
+  /// Returns the rows in columns with titles.
+  ///
+  /// Numbers are aligned on the right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in
@@ -64,8 +66,9 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns an array with an object for each workload and engine; missing measurements are left
-  /// out.
+  /// Returns a JSON array with an object for each workload and engine.
+  ///
+  /// Missing measurements are left out.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -75,9 +78,10 @@ struct ResultTable {
       let n: Int
       let lowest: Double
       let highest: Double
-      /// Heartwood's rate as a share of this engine's: median, minimum and maximum of all rounds.
+      /// Heartwood's rate divided by this engine's rate: the median, minimum and maximum of all
+      /// rounds.
       let heartwoodShare: [Double]?
-      /// The percentiles of the durations, in nanoseconds.
+      /// The percentiles of the durations of operations, in nanoseconds.
       let latencies: [String: Double]?
       let curves: [Curve]?
     }
@@ -115,7 +119,9 @@ extension BinaryInteger {
 }
 
 extension Double {
-  /// The number with a comma between groups of three digits; with decimals only if it is small.
+  /// The number with a comma between groups of three digits.
+  ///
+  /// A small number has a decimal place.
   var grouped: String {
     guard isFinite, magnitude < 1e18 else { return "-" }
     return magnitude < 100 ? String(format: "%.1f", self) : Int(rounded()).grouped
@@ -128,7 +134,7 @@ extension String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with spaces in front.
+  /// Returns the text, padded with spaces at its start.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -1,13 +1,15 @@
 import HeartwoodEngine
 
-/// Transactions that each give one random row a new position.
+/// Transactions that each change the position in one random row.
 struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
-  /// A durable commit waits for the disk, and so is long enough to be a turn by itself.
+  /// The operations in a turn.
+  ///
+  /// A durable commit waits for the disk, so it is long enough to be a turn by itself.
   var operationsPerTurn: Int
-  /// The numbers of the rows, for the hash of the run.
+  /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0
 
   init(_ store: Store, _ durability: StoreOptions.Durability, _ row: ChangingRow) {

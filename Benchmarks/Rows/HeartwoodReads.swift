@@ -37,7 +37,7 @@ struct IntegerReads: Work {
 /// Random point reads by row number through one pinned snapshot, several in one call.
 struct IntegerReadsTogether: Work {
   let snapshot: Snapshot
-  /// The numbers for each call.
+  /// The row numbers for each call.
   let calls: [[Int64]]
   var walk: Walk
   var hash: UInt64 = 0
@@ -53,7 +53,9 @@ struct IntegerReadsTogether: Work {
   }
 
   var warmUpTurnCount: Int { walk.turnCount }
-  /// A turn of one operation is a call.
+  /// The operations in a turn.
+  ///
+  /// If a turn is to have one operation, it is one call.
   var operationsPerTurn: Int {
     get { walk.step * Self.readsPerCall }
     set { walk.step = max(newValue / Self.readsPerCall, 1) }
@@ -110,7 +112,7 @@ struct StringReads: Work {
   }
 }
 
-/// Point reads that each take and release a snapshot of their own.
+/// Point reads that each take and release their own snapshot.
 struct SnapshotPerRead: Work {
   let store: Store
   let numbers: [Int64]
@@ -176,7 +178,7 @@ struct Scans: Work {
   }
 }
 
-/// Checks that a scan has passed each row once.
+/// Checks that a scan returned each row once.
 func requireAll(_ count: Int, of rowCount: Int) throws {
   guard count == rowCount else {
     throw BenchFailure("A scan returned \(count.grouped) rows, not \(rowCount.grouped).")
@@ -184,7 +186,8 @@ func requireAll(_ count: Int, of rowCount: Int) throws {
 }
 
 extension RawSpan {
-  /// The number in this key: the byte of its kind, and eight bytes that sort like the number.
+  /// The number that this key encodes: a byte for its kind, and eight bytes that sort like the
+  /// number.
   @inline(__always)
   fileprivate var rowNumber: UInt64 { word(at: 1).byteSwapped &- 1 << 63 }
 }

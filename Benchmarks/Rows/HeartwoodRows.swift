@@ -1,10 +1,10 @@
 import HeartwoodEngine
 
-/// The two keyspaces of a measured store.
+/// The names of the two keyspaces of a measured store.
 enum KeyspaceName {
-  /// Quake rows by row number.
+  /// The keyspace of quake rows by row number.
   static let quakes = "quakes"
-  /// The same rows by their 16-byte code.
+  /// The keyspace of quake rows by their 16-byte code.
   static let codes = "codes"
 }
 
@@ -18,7 +18,7 @@ extension Snapshot {
   }
 }
 
-/// Heartwood with its default options, through its public API.
+/// Heartwood with default options, through its public API.
 struct HeartwoodRows: RowEngine {
   let options: StoreOptions
 

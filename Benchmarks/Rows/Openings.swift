@@ -1,19 +1,23 @@
 import HeartwoodEngine
 
-/// Openings of a store that was abandoned without closing, with all its commits in a long log.
+/// Measures openings of a store that was not closed, with all its commits in a long log.
 struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// After this time no further opening begins, beyond the first three.
+  /// The time after which no further opening starts.
+  ///
+  /// There are at least three openings.
   let seconds: Double
   let logByteCount: Int
 
   private static let fewestRounds = 3
-  /// The number of commits per sync, which also syncs all earlier ones.
+  /// The number of commits per sync.
+  ///
+  /// A sync also makes all earlier commits durable.
   private static let commitsPerSync = 64
 
-  /// The rate of openings, and the results of recovery.
+  /// The rate of openings, and the recovery report.
   struct Result {
     let slices: Slices
     let summary: String
@@ -21,8 +25,8 @@ struct Openings {
 
   /// Writes the log and opens the store with it repeatedly.
   ///
-  /// - Parameter pagesPerCommit: The number of rows that each commit changes, each in a page of its
-  ///   own if the store has as many.
+  /// - Parameter pagesPerCommit: The number of rows that each commit changes. Each row is in a
+  ///   different page if the store has enough pages.
   func measure(pagesPerCommit: Int) throws -> Result {
     try writeLog(pagesPerCommit)
     var rates: [Double] = []
@@ -30,7 +34,8 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // Released at the end of the block without closing, so that the log stays unchanged.
+        // The store is released at the end of the block without being closed, so that the log stays
+        // unchanged.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)
@@ -43,7 +48,7 @@ struct Openings {
 
   private static func summary(_ slices: Slices, _ report: RecoveryReport) -> String {
     "\((1000 / slices.median).grouped) ms for \(report.commitCount.grouped) commits, "
-      + "\(report.segmentFooterCount.grouped) segments by their footers, "
+      + "\(report.segmentFooterCount.grouped) segments read by their footers, "
       + "\(report.verifiedCommitCount.grouped) commits verified"
   }
 

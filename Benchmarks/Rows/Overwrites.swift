@@ -1,6 +1,6 @@
-/// Repeated overwrites of one large value, with and without a reader that holds the first version.
+/// Overwrites one large value repeatedly, with and without a reader that holds the first version.
 ///
-/// It measures the disk space of the store.
+/// The result is the disk space of the store.
 struct Overwrites {
   let engines: [any RowEngine]
   let rows: QuakeRows
@@ -16,10 +16,11 @@ struct Overwrites {
     let engine: String
     let isPinned: Bool
     let overwriteCount: Int
-    /// Numbers of overwrites with the size of the files at that point, without holes.
+    /// The samples: the number of overwrites so far, and the size of the files at that point,
+    /// without holes.
     let looks: [(overwrites: Int, byteCount: Int)]
 
-    /// The disk space over the number of overwrites.
+    /// The disk space, plotted against the number of overwrites.
     var curve: Curve {
       Curve(
         name: isPinned ? "pinned" : "unpinned", horizontal: "overwrites", vertical: "bytes",

@@ -1,51 +1,52 @@
 import HeartwoodEngine
 
-/// An engine for the workloads of rows: Heartwood, or a peer it is compared with.
+/// An engine for the row workloads: Heartwood, or a peer with which it is compared.
 protocol RowEngine: Sendable {
-  /// Its name in tables and in JSON.
+  /// The name of the engine in tables and in JSON.
   var name: String { get }
-  /// A line with its version and configuration.
+  /// A line with the version and configuration of the engine.
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist.
   func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore
 }
 
-/// A store of quake rows by row number and by code, and of one large value.
+/// A store with quake rows by row number and by code, and one large value.
 ///
-/// Every read checks each row and folds it into a hash, so that all engines must produce the same
-/// hash. Each of the works it creates is for one thread.
+/// Every read checks each row and folds it into a hash, and all engines must produce the same hash.
+/// Each `Work` that the store creates is for one thread.
 protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// The work before it returns is not timed.
+  /// Only the closure is timed, not the preparation before this method returns.
   func loading() throws -> () throws -> Void
-  /// Adds the rows by their codes.
+  /// Adds all rows under their codes.
   func loadCodes() throws
-  /// Adds rows of the random order, in one transaction that need not be durable.
+  /// Adds a range of the rows in random order, in one transaction that need not be durable.
   func put(_ range: Range<Int>, of block: [UInt8]) throws
   /// Checkpoints the written rows, if the engine has a log.
   func checkpoint() throws
 
-  /// Random point reads by row number through one snapshot.
+  /// Creates random point reads by row number through one snapshot.
   func integerReads(from position: Int) throws -> any Work
-  /// The same, several in one call if the engine has such a call.
+  /// Creates random point reads by row number through one snapshot, several in one call if the
+  /// engine has such a call.
   func integerReadsTogether() throws -> any Work
-  /// Random point reads by code through one snapshot.
+  /// Creates random point reads by code through one snapshot.
   func stringReads() throws -> any Work
-  /// Full scans in the order of the row numbers through one snapshot.
+  /// Creates full scans, in the order of the row numbers, through one snapshot.
   func scans() throws -> any Work
-  /// Point reads that each take and release a snapshot of their own.
+  /// Creates point reads that each take and release their own snapshot.
   func snapshotPerRead() throws -> any Work
-  /// Transactions that each write one random row.
+  /// Creates transactions that each write one random row.
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) throws -> any Work
   /// The number of checkpoints so far, if the engine runs them in the background.
   var checkpointCount: Int { get }
 
   /// Writes the large value, in one transaction that need not be durable.
   func putLarge(_ value: [UInt8]) throws
-  /// Pins the current state of the store for as long as the result is kept.
+  /// Pins the current state of the store for as long as the result is retained.
   func pin() throws -> AnyObject
 
   /// Checks that the store is intact, and closes it.
@@ -69,7 +70,9 @@ struct ChangingRow {
     random = RandomNumbers(seed: seed)
   }
 
-  /// Picks a random row and changes its position; the parts that reads fold into their hash stay.
+  /// Picks a random row and changes its position.
+  ///
+  /// The fields that reads fold into their hash do not change.
   mutating func next() -> Int64 {
     let number = Int64(random.next() % UInt64(rows.count))
     stamp(UInt64(bitPattern: number), at: 0)

@@ -1,10 +1,10 @@
 import HeartwoodEngine
 
-/// The workloads of rows, in which Heartwood and peers take turns.
+/// The row workloads, in which Heartwood and the peers take turns.
 ///
-/// Reads and commits use stores with all rows, which are created when the first of them is
-/// measured; each workload finds them as the earlier ones left them. Loads have stores of their
-/// own.
+/// Reads and commits use stores with all rows, which are created when the first such workload is
+/// measured. Each workload uses the stores in the state in which the earlier workloads left them.
+/// Loads use their own stores.
 final class RowWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any RowEngine]
@@ -29,7 +29,7 @@ final class RowWorkloads {
 
   private var names: [String] { engines.map(\.name) }
 
-  /// Loads in key order, or in random order.
+  /// Measures loads in key order or in random order.
   func load(_ workload: Workload, isSorted: Bool) throws -> Alternation.Outcome {
     let block = isSorted ? [] : rows.shuffledBlock()
     let alternation = Alternation(name: workload.rawValue, seconds: seconds, progress: progress)
@@ -65,7 +65,7 @@ final class RowWorkloads {
     return turn
   }
 
-  /// Runs work that each engine creates for as many threads as there are start positions.
+  /// Measures work that each engine creates for as many threads as there are start positions.
   func run(
     _ workload: Workload, _ groups: (any RowStore) throws -> [any Work]
   ) throws -> Harness.Outcome {
@@ -75,8 +75,9 @@ final class RowWorkloads {
       })
   }
 
-  /// Measures point reads of a pinned state while one thread commits; checkpoints run as by
-  /// default.
+  /// Measures point reads of a pinned state while one thread commits.
+  ///
+  /// Checkpoints run automatically, as by default.
   func readWhileWriting(_ workload: Workload, readerCount: Int) throws -> Harness.Outcome {
     let contestants = try stores().enumerated().map { engine, store in
       Harness.Contestant(
@@ -109,7 +110,9 @@ final class RowWorkloads {
     return loaded
   }
 
-  /// Returns the name of a store; `--path` keeps that of Heartwood.
+  /// Returns the name of an engine's store.
+  ///
+  /// With `--path`, Heartwood's store is kept.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }
@@ -128,7 +131,9 @@ final class RowWorkloads {
     loaded = []
   }
 
-  /// Returns the rates of checkpoints of newly loaded stores; peers have none to compare.
+  /// Returns the rates of checkpoints of newly loaded stores.
+  ///
+  /// There is no comparison with peers.
   func checkpoints() throws -> Slices {
     var rounds = Rounds(engines: [Engine.heartwood])
     for round in 0..<Harness.roundCount {

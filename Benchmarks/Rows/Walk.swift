@@ -1,6 +1,6 @@
-/// A repeated walk through an array, a turn at a time.
+/// A repeated iteration over an array, one turn at a time.
 struct Walk {
-  /// The number of elements of a turn.
+  /// The number of elements in a turn.
   var step: Int
   private let count: Int
   private var position: Int
@@ -11,7 +11,7 @@ struct Walk {
     self.position = position
   }
 
-  /// The number of turns that make at least one pass.
+  /// The number of turns in one complete pass.
   var turnCount: Int { (count + step - 1) / step }
 
   /// Returns the next elements, up to the end of the array.

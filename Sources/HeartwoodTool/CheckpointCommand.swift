@@ -31,16 +31,16 @@ enum CheckpointCommand {
     var sentences = [
       "The page file holds generation \(document.checkpointedGeneration); "
         + "\(HumanText.count(document.pageCount, "page")) moved, "
-        + "\(HumanText.count(document.segmentCount, "log segment")) deleted; the log takes "
+        + "\(HumanText.count(document.segmentCount, "log segment")) deleted; the log uses "
         + "\(HumanText.size(document.logAllocatedByteCount)) on disk."
     ]
     if document.reclaimedByteCount > 0 {
       sentences.append(
-        "\(HumanText.size(document.reclaimedByteCount)) were reclaimed within remaining segments.")
+        "\(HumanText.size(document.reclaimedByteCount)) were reclaimed in the remaining segments.")
     }
     if let generation = document.blockingGeneration {
       sentences.append(
-        "Generation \(generation) is held and kept the checkpoint from advancing further.")
+        "Generation \(generation) is held, so the checkpoint could not advance further.")
     }
     return sentences.joined(separator: "\n")
   }

@@ -1,4 +1,6 @@
-/// The commands of the tool, by the words that are typed.
+/// The commands of the tool.
+///
+/// The raw values are the words on the command line.
 enum Command: String, CaseIterable {
   case info
   case keys
@@ -36,7 +38,7 @@ enum Command: String, CaseIterable {
   var summary: String {
     switch self {
     case .info: "show properties, sizes and keyspaces of the store"
-    case .keys: "list the keyspaces, or the keys of one"
+    case .keys: "list the keyspaces, or the keys of one keyspace"
     case .dump: "show entries with their values"
     case .stat: "show the page usage as a chart"
     case .generations: "list held generations with their holders and cost"
@@ -55,71 +57,75 @@ enum Command: String, CaseIterable {
     case .info:
       ["Opens the store for reading only. Sizes \"on disk\" do not include holes."]
     case .keys:
-      ["Without KEYSPACE it lists the keyspaces with their numbers of entries.", Self.keyNotation]
+      ["Without KEYSPACE, lists the keyspaces with their entry counts.", Self.keyNotation]
     case .dump:
       [
-        "Without KEYSPACE it shows all of them. A value is shown as text if it is readable UTF-8, "
+        "Without KEYSPACE, shows all keyspaces. A value is shown as text if it is readable UTF-8, "
           + "otherwise in hexadecimal. Unless --full is given, it is cut to the width of the "
           + "terminal (100 columns in a pipe).", Self.keyNotation,
       ]
     case .stat:
       [
-        "Each mark of the map stands for one or more adjacent pages and shows the most frequent "
-          + "kind and how full the pages of that kind are. A damaged page is always shown. Reads "
-          + "every page in use.",
-        "Uses colours on a terminal, unless NO_COLOR is set.",
+        "Reads every page in use. Each mark of the map stands for one or more adjacent pages. "
+          + "It shows their most frequent kind and how full the pages of that kind are. A damaged "
+          + "page is always shown.",
+        "The output has colours on a terminal, unless NO_COLOR is set.",
       ]
     case .generations:
       [
-        "The cost of a generation is the part of the log that only this generation retains: the "
-          + "space that its release frees."
+        "The cost of a generation is the log space that only this generation retains, and that "
+          + "releasing it frees."
       ]
     case .verify:
       [
-        "Reads every page. Prints a line for each finding; the exit code is 1 if there are any."
+        "Reads every page and prints a line for each finding. The exit code is 1 if there are any "
+          + "findings."
       ]
     case .checkpoint:
-      ["Runs automatically while a program writes. Needed only to choose the time."]
+      [
+        "Checkpoints also run automatically while a program writes. Use this command to choose the "
+          + "time."
+      ]
     case .compact:
       [
-        "Moves the last pages into free ones before them, in many small transactions, and "
-          + "truncates the file. Content never changes, and it may be interrupted at any time."
+        "Moves pages from the end of the file into free pages, in many small transactions, and "
+          + "truncates the file. Contents never change, and the command can be interrupted safely."
       ]
     case .copy:
       [
-        "TARGET must not exist. It is created when the copy is complete, and is compact. The "
-          + "store itself is only read."
+        "TARGET must not exist. It is created when the copy is complete, and has no free pages. "
+          + "The store itself is only read."
       ]
     case .keep:
       [
-        "Keeps the newest generation, or that of --at, readable across restarts until it is "
-          + "released. NAME has 1 to 255 bytes."
+        "Keeps the newest generation, or the one given with --at, readable across restarts until "
+          + "it is released. NAME has 1 to 255 bytes."
       ]
     case .release:
       ["The next checkpoint frees the log space of the generation."]
     }
   }
 
-  /// A useful command line.
+  /// An example of a command line.
   var example: String {
     switch self {
-    case .info: "heartwoodctl info ~/data/rings"
-    case .keys: "heartwoodctl keys ~/data/rings --json"
-    case .dump: "heartwoodctl dump ~/data/rings rings --from 1871 --limit 20"
-    case .stat: "heartwoodctl stat ~/data/rings --svg rings.svg"
-    case .generations: "heartwoodctl generations ~/data/rings"
-    case .verify: "heartwoodctl verify ~/data/rings && echo intact"
-    case .checkpoint: "heartwoodctl checkpoint ~/data/rings"
-    case .compact: "heartwoodctl compact ~/data/rings"
-    case .copy: "heartwoodctl copy ~/data/rings ~/backup/rings --named before-import"
-    case .keep: "heartwoodctl keep ~/data/rings before-import"
-    case .release: "heartwoodctl release ~/data/rings before-import"
+    case .info: "heartwoodctl info ~/data/shop"
+    case .keys: "heartwoodctl keys ~/data/shop --json"
+    case .dump: "heartwoodctl dump ~/data/shop orders --from 1871 --limit 20"
+    case .stat: "heartwoodctl stat ~/data/shop --svg shop.svg"
+    case .generations: "heartwoodctl generations ~/data/shop"
+    case .verify: "heartwoodctl verify ~/data/shop && echo intact"
+    case .checkpoint: "heartwoodctl checkpoint ~/data/shop"
+    case .compact: "heartwoodctl compact ~/data/shop"
+    case .copy: "heartwoodctl copy ~/data/shop ~/backup/shop --named before-import"
+    case .keep: "heartwoodctl keep ~/data/shop before-import"
+    case .release: "heartwoodctl release ~/data/shop before-import"
     }
   }
 
   private static let keyNotation =
-    "A key is typed as it is shown: 1871, \"dry\" or dry, true, nil, 1.5, date 0.0, 0x00FF for "
-    + "bytes, a UUID; keys of several components in parentheses, as in '(\"nc\",5)'."
+    "Write a key as it is shown: 1871, \"open\" or open, true, nil, 1.5, date 0.0, 0x00FF for "
+    + "bytes, a UUID. Put the components of a composite key in parentheses, as in '(\"nc\",5)'."
 }
 
 /// An operand of a command.
@@ -129,7 +135,7 @@ enum Operand: String {
   case name = "NAME"
   case keyspace = "KEYSPACE"
 
-  /// Whether a command requires it.
+  /// Whether a command requires the operand.
   var isRequired: Bool { self != .keyspace }
 
   var summary: String {
@@ -142,7 +148,9 @@ enum Operand: String {
   }
 }
 
-/// The options, by the names that are typed.
+/// The options.
+///
+/// The raw values are their names on the command line.
 enum Flag: String, CaseIterable {
   case from = "--from"
   case limit = "--limit"
@@ -154,7 +162,7 @@ enum Flag: String, CaseIterable {
   case help = "--help"
   case version = "--version"
 
-  /// The placeholder for the value in the help text; `nil` for a flag without one.
+  /// The placeholder for the value in the help text, or `nil` for a flag without a value.
   var placeholder: String? {
     switch self {
     case .from: "KEY"
@@ -170,7 +178,7 @@ enum Flag: String, CaseIterable {
 
   var summary: String {
     switch self {
-    case .from: "start at this key, or the first one after it"
+    case .from: "start at this key, or at the first key after it"
     case .limit: "show at most N entries of each keyspace"
     case .full: "show complete values"
     case .at: "use this generation instead of the newest"

@@ -13,8 +13,8 @@ enum CopyCommand {
     let target = invocation.requiredOperand
     guard !isDirectory(target, within: invocation.path) else {
       throw ToolFailure.refused(
-        "\(target) is in the directory of the store, which is for its own files. Use a path "
-          + "outside of it.")
+        "\(target) is in the directory of the store, which must contain only the store's files. "
+          + "Use a path outside that directory.")
     }
     let progress = TerminalProgress()
     let document = try StoreAccess.withStore(invocation.path, for: .reading) { store in
@@ -32,13 +32,14 @@ enum CopyCommand {
       try output.json(document)
     } else {
       try output.line(
-        "Generation \(document.generation), \(HumanText.count(document.pageCount, "page")), is now "
-          + "the store \(QuotedText.escaped(target)).")
+        "Copied generation \(document.generation), \(HumanText.count(document.pageCount, "page")), "
+          + "to the new store \(QuotedText.escaped(target)).")
     }
   }
 
-  /// Returns whether a path that may not exist leads into an existing directory, with links
-  /// resolved.
+  /// Returns whether a path, which need not exist, is inside an existing directory.
+  ///
+  /// Resolves symbolic links.
   private static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()

@@ -2,9 +2,12 @@ import HeartwoodEngine
 
 /// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// The number of rows aligned with each other, limited so that a store of any size can be shown.
+  /// The number of rows that are aligned with each other.
+  ///
+  /// It is limited so that a store of any size can be shown.
   private static let rowsInTable = 256
-  /// The length to which a value is cut in a JSON document, unless the complete value is requested.
+  /// The number of bytes to which a value is cut in a JSON document, unless complete values are
+  /// requested.
   private static let byteCountInJSON = 100
   /// The minimum width of a value, however long the keys are.
   private static let minValueWidth = 20
@@ -18,7 +21,7 @@ enum DumpCommand {
       } else {
         try writeTables(names, snapshot, invocation, output)
       }
-      // Output written after the store has closed would hide an error of closing.
+      // Flush now: if closing the store fails, buffered output would be lost.
       try output.flush()
     }
   }
@@ -51,11 +54,11 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // A character takes at most four bytes.
+      // A character has at most four bytes.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))
-        // Complete values may be large, so each is shown as soon as it is read.
+        // Complete values can be large, so each is written as soon as it is read.
         guard rows.count == rowsInTable || invocation.isFull else { return }
         try write(rows, isFull: invocation.isFull, output)
         rows = []

@@ -1,16 +1,18 @@
 import HeartwoodEngine
 
-/// The JSON document of entries, written while they are read: a keyspace may be larger than memory.
+/// A JSON document of entries.
+///
+/// It is written while the entries are read, because a keyspace can be larger than memory.
 final class EntryDocument {
   /// An entry of the document.
   struct Entry: Encodable {
-    /// The components of the key; `nil` if its bytes are not a valid encoding.
+    /// The components of the key, or `nil` if its bytes are not a valid encoding.
     private let key: [Component]?
     /// The encoded key in hexadecimal.
     private let keyBytes: String
-    /// The value if it is readable text.
+    /// The value, or `nil` if it is not readable text.
     private let value: String?
-    /// The value in hexadecimal if it is not.
+    /// The value in hexadecimal, or `nil` if it is readable text.
     private let valueBytes: String?
     /// The length of the complete value in bytes.
     private let valueByteCount: Int?
@@ -28,7 +30,9 @@ final class EntryDocument {
     }
   }
 
-  /// A component of a key: kinds that JSON lacks are objects with one member.
+  /// A component of a key.
+  ///
+  /// Kinds that JSON lacks are encoded as objects with one member.
   private struct Component: Encodable {
     let component: Key.Component
 
@@ -72,7 +76,7 @@ final class EntryDocument {
   /// Begins the entries of a keyspace.
   func begin(_ name: String, entryCount: Int) throws {
     let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
-    // The entries become one more member of that object.
+    // The entries become another member of this object, so its closing brace is left out.
     try output.write(
       (keyspaceCount == 0 ? "\n" : ",\n") + "    " + head.dropLast() + ",\"entries\":[")
     keyspaceCount += 1

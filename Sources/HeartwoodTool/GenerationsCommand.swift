@@ -15,7 +15,9 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether its holder is unknown, or not known yet; in the text output only.
+    /// Whether the holder is not known, or not known yet.
+    ///
+    /// Used only in the text output.
     let isHeldByUnknown: Bool
 
     private enum CodingKeys: CodingKey {

@@ -3,7 +3,7 @@ enum HelpText {
   private static let width = 80
   private static let column = 24
 
-  /// The text about the tool.
+  /// The help text of the tool.
   static var overview: String {
     var lines = [
       "heartwoodctl inspects and maintains a Heartwood store.",
@@ -17,11 +17,11 @@ enum HelpText {
     lines += ["", "Maintenance:"]
     lines += Command.allCases.filter { changing.contains($0) }.map(row)
     lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
-    lines += ["Type heartwoodctl COMMAND --help for more about one command.", ""]
+    lines += ["Run heartwoodctl COMMAND --help for the options of a command.", ""]
     return (lines + exitCodes).joined(separator: "\n")
   }
 
-  /// Returns the text about one command.
+  /// Returns the help text of one command.
   static func text(for command: Command) -> String {
     var lines = ["heartwoodctl \(command.rawValue): \(command.summary).", ""]
     lines += [wrapped("Usage: \(usage(command))", indent: 7), ""]
@@ -36,18 +36,18 @@ enum HelpText {
 
   /// Returns the usage of a command, as the end of an error message.
   static func usageSentence(_ command: Command) -> String {
-    "Type: \(usage(command).replacing("\u{A0}", with: " "))"
+    "Usage: \(usage(command).replacing("\u{A0}", with: " "))"
   }
 
   private static func usage(_ command: Command) -> String {
     let operands = command.operands.map { $0.isRequired ? $0.rawValue : "[\($0.rawValue)]" }
-    // A flag and its value stay together when lines are broken.
+    // Non-breaking spaces keep a flag and its value on one line.
     let flags = command.flags.map { "[\($0.usage)]".replacing(" ", with: "\u{A0}") }
     return (["heartwoodctl", command.rawValue] + operands + flags).joined(separator: " ")
   }
 
   private static let exitCodes = [
-    "Exit codes: 0 fine; 1 damage was found or the command failed; 2 wrong usage."
+    "Exit codes: 0 success; 1 damage found, or the command failed; 2 invalid usage."
   ]
 
   private static func row(_ command: Command) -> String {
@@ -58,7 +58,9 @@ enum HelpText {
     "  " + flag.usage.padded(to: column) + flag.summary
   }
 
-  /// Returns the text in lines of at most 80 columns, all but the first indented.
+  /// Returns the text, wrapped to 80 columns.
+  ///
+  /// All lines except the first are indented.
   private static func wrapped(_ text: String, indent: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

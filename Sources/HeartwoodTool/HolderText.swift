@@ -14,10 +14,10 @@ struct HolderText: Encodable {
     ageMilliseconds = holder.age.map(JSONText.milliseconds)
   }
 
-  /// "4711 importer".
+  /// The PID and the name, such as "4711 importer".
   var text: String { "\(processID)" + (name.map { " " + QuotedText.escaped($0) } ?? "") }
 
-  /// "4711 importer, for 3 min", "4712 report, reading".
+  /// A description such as "4711 importer, for 3 min" or "4712 report, reading".
   var longText: String {
     var words = [text]
     if let ageMilliseconds {

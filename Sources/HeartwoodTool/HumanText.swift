@@ -45,7 +45,9 @@ enum HumanText {
     return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
-  /// Returns the age of a time in milliseconds since 1970, by a clock that may have jumped.
+  /// Returns the age of a time in milliseconds since 1970.
+  ///
+  /// Returns 0 if the time is in the future, because the clock may have been set back.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)
@@ -58,7 +60,7 @@ extension String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with spaces in front.
+  /// Returns the text, padded with spaces at its start.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -10,7 +10,7 @@ enum CommandLineRequest {
   /// Parses the arguments after the program's name.
   init(_ arguments: [String]) throws(ToolFailure) {
     guard let word = arguments.first else {
-      throw .usage("A command is missing. Type heartwoodctl --help to list the commands.")
+      throw .usage("A command is missing. Run heartwoodctl --help to list the commands.")
     }
     switch word {
     case Flag.version.rawValue: self = .version
@@ -35,12 +35,12 @@ enum CommandLineRequest {
     if let command = Command(rawValue: word) { return command }
     let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
     throw .usage(
-      "There is no command \(word).\(question) Type heartwoodctl --help to list "
+      "There is no command \(word).\(question) Run heartwoodctl --help to list "
         + "the commands.")
   }
 }
 
-/// One command with all its arguments.
+/// A command with all its arguments.
 struct Invocation {
   let command: Command
   /// The directory of the store.
@@ -55,8 +55,9 @@ struct Invocation {
   private(set) var svgPath: String?
   private(set) var wantsJSON = false
 
-  /// Parses the arguments of a command; `--flag value` and `--flag=value` are equivalent, and after
-  /// `--` nothing is a flag.
+  /// Parses the arguments of a command.
+  ///
+  /// `--flag value` and `--flag=value` are equivalent; arguments after `--` are never flags.
   init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {
     self.command = command
     var remaining = arguments
@@ -73,14 +74,14 @@ struct Invocation {
     }
     try setOperands(words)
     if generation != nil, generationName != nil {
-      throw .usage("--at and --named both name a generation. Type only one of them.")
+      throw .usage("--at and --named both select a generation. Use only one of them.")
     }
     if from != nil, word == nil {
       throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
     }
   }
 
-  /// The operand after the path of a command that requires one.
+  /// The operand after the path, for a command that requires such an operand.
   var requiredOperand: String {
     guard let word else { preconditionFailure("\(command.rawValue) takes no word") }
     return word
@@ -131,7 +132,7 @@ struct Invocation {
   }
 
   private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> ToolFailure {
-    .usage("\(flag.rawValue) \(value) is invalid: type \(wanted).")
+    .usage("\(flag.rawValue) \(value) is invalid: use \(wanted).")
   }
 
   private mutating func setOperands(_ words: [String]) throws(ToolFailure) {
@@ -141,7 +142,7 @@ struct Invocation {
     }
     guard words.count <= wanted.count else {
       throw .usage(
-        "\(words[wanted.count]) is one word too many. "
+        "Unexpected argument \(words[wanted.count]). "
           + HelpText.usageSentence(command))
     }
     for (operand, word) in zip(wanted, words) where word.isEmpty {

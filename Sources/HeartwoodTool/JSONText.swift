@@ -9,7 +9,7 @@ enum JSONText {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// Returns a value in one line.
+  /// Returns a value on one line.
   static func line(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -28,7 +28,7 @@ enum JSONText {
     return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
   }
 
-  /// Returns a number as 16 hexadecimal digits: it is too large for JSON parsers to keep exactly.
+  /// Returns a number as 16 hexadecimal digits, because JSON parsers may round such large numbers.
   static func digits(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

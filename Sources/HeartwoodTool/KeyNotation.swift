@@ -1,9 +1,10 @@
 import HeartwoodEngine
 
-/// Keys as text: one notation for output and input.
+/// The notation for keys, both in output and on the command line.
 ///
-/// A component is `nil`, `true`, `1871`, `1.5`, `date 0.0`, a UUID, `"text"` or `0x00FF`; several
-/// are separated by commas in parentheses. Bytes that are not a valid encoding are `raw 0x…`.
+/// A component is `nil`, `true`, `1871`, `1.5`, `date 0.0`, a UUID, `"text"` or `0x00FF`. Several
+/// components are separated by commas and enclosed in parentheses. Bytes that are not a valid
+/// encoding are written as `raw 0x…`.
 enum KeyNotation {
   // MARK: Output
 
@@ -14,7 +15,7 @@ enum KeyNotation {
     return texts.count == 1 ? texts[0] : "(" + texts.joined(separator: ", ") + ")"
   }
 
-  /// Returns the components of an encoded key; `nil` if the bytes are not a valid encoding.
+  /// Returns the components of an encoded key, or `nil` if the bytes are not a valid encoding.
   static func components(of key: [UInt8]) -> [Key.Component]? {
     try? Key.Component.all(in: key)
   }
@@ -24,7 +25,7 @@ enum KeyNotation {
     return component.description
   }
 
-  /// Returns the bytes as text: `0x`, then two digits for each.
+  /// Returns the bytes as `0x`, followed by two digits for each byte.
   static func hexadecimal(_ bytes: [UInt8]) -> String { "0x" + digits(bytes) }
 
   /// Returns two digits for each byte.
@@ -36,10 +37,10 @@ enum KeyNotation {
 
   // MARK: Input
 
-  /// Parses a typed key.
+  /// Parses a key from the command line.
   ///
-  /// Text in none of the notations is a string, so quotation marks are needed only around strings
-  /// that look like another notation.
+  /// Text that matches no other notation is a string, so only strings that look like another
+  /// notation need quotation marks.
   static func key(_ text: String) throws(ToolFailure) -> Key {
     if text.hasPrefix("raw 0x"), let bytes = bytes(text.dropFirst(4)) {
       return Key(unverified: bytes)
@@ -62,7 +63,7 @@ enum KeyNotation {
     return text
   }
 
-  /// Returns the components between commas outside of quotation marks.
+  /// Splits a text at the commas outside quotation marks.
   private static func split(
     _ text: Substring, of key: String
   ) throws(ToolFailure) -> [Substring] {

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `keys`: lists the keyspaces of a store, or the keys of one.
+/// `keys`: lists the keyspaces of a store, or the keys of one keyspace.
 enum KeysCommand {
   private struct Keyspaces: Encodable {
     struct Row: Encodable {
@@ -21,7 +21,7 @@ enum KeysCommand {
       } else {
         try list(snapshot, invocation, output)
       }
-      // Output written after the store has closed would hide an error of closing.
+      // Flush now: if closing the store fails, buffered output would be lost.
       try output.flush()
     }
   }

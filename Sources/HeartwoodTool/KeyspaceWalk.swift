@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Walks a keyspace in key order, and reads only as much of each value as is shown.
+/// Iterates over a keyspace in key order, reading only the part of each value that is shown.
 struct KeyspaceWalk {
   private let keyspace: KeyspaceReader
   private let from: Key?
@@ -24,7 +24,8 @@ struct KeyspaceWalk {
     }
   }
 
-  /// Calls `body` with each encoded key and the first `byteLimit` bytes of its value, or all.
+  /// Calls `body` with each encoded key and the first `byteLimit` bytes of its value, or with the
+  /// complete value if `byteLimit` is `nil`.
   func forEachEntry(
     upTo byteLimit: Int?, _ body: (_ key: [UInt8], _ value: ShownValue) throws -> Void
   ) throws {
@@ -36,7 +37,7 @@ struct KeyspaceWalk {
       value.reserveCapacity(end)
       func append(_ chunk: RawSpan) { chunk.withUnsafeBytes { value.append(contentsOf: $0) } }
       if end == byteCount {
-        // The hash of a complete value is checked.
+        // Reading the complete value also checks its hash.
         try keyspace.forEachChunk(key) { append($0) }
       } else {
         try keyspace.read(key, range: 0..<end) { append($0) }

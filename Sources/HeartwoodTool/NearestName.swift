@@ -1,7 +1,9 @@
-/// Suggestions for a mistyped name.
+/// Suggests corrections for a mistyped name.
 enum NearestName {
-  /// Returns the candidate with the fewest changes, if they are few; the first if there are
-  /// several.
+  /// Returns the candidate that differs in the fewest letters, or the first such candidate if there
+  /// are several.
+  ///
+  /// Returns `nil` if all candidates differ too much.
   static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
     var best: (name: String, distance: Int)?
     for candidate in candidates {
@@ -15,12 +17,12 @@ enum NearestName {
     return best.name
   }
 
-  /// Returns "Did you mean …?", with a leading space; empty if no candidate is near.
+  /// Returns "Did you mean …?" with a leading space, or an empty string if no candidate is similar.
   static func question(_ typed: String, in candidates: some Sequence<String>) -> String {
     of(typed, in: candidates).map { " Did you mean \($0)?" } ?? ""
   }
 
-  /// Returns the number of letters to insert, remove or replace; two swapped letters count as two.
+  /// Returns the number of letters to insert, remove or replace (the Levenshtein distance).
   private static func distance(_ typed: String, _ candidate: String) -> Int {
     let target = Array(candidate)
     var row = Array(0...target.count)

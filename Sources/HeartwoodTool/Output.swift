@@ -1,13 +1,13 @@
 import Foundation
 
-/// The reader of the standard output has closed it, so no more output is useful.
+/// The error of writing to a standard output that its reader has closed: no more output is needed.
 struct ClosedOutput: Error {}
 
-/// The standard output, buffered.
+/// The buffered standard output.
 final class Output {
   /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether to use colours: on a terminal, unless the environment disables them.
+  /// Whether the output has colours: only on a terminal, and unless the environment disables them.
   let hasColors: Bool
   private var pending = Data()
   private static let chunkByteCount = 64 << 10
@@ -17,7 +17,7 @@ final class Output {
     hasColors = isTerminal && refusal.isEmpty
   }
 
-  /// The columns of the terminal; 100 if there is none.
+  /// The number of columns of the terminal, or 100 if the output is not a terminal.
   var width: Int {
     var size = winsize()
     guard isTerminal, ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
@@ -29,8 +29,8 @@ final class Output {
 
   /// Writes text.
   ///
-  /// - Throws: ``ClosedOutput`` if the reader has closed it; ``ToolFailure`` if it cannot be
-  ///   written.
+  /// - Throws: ``ClosedOutput`` if the reader has closed the output; ``ToolFailure`` if the output
+  ///   cannot be written.
   func write(_ text: String) throws {
     pending.append(contentsOf: text.utf8)
     if pending.count >= Self.chunkByteCount { try flush() }

@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// `info`: shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // Errors of the path are ignored here; opening the store reports them better.
+    // Ignore errors here: opening the store reports an invalid path with a better message.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -16,7 +16,9 @@ enum OverviewCommand {
   }
 }
 
-/// The data of `info`, in the form of its JSON document.
+/// The data that `info` shows.
+///
+/// It is encoded as the JSON document.
 private struct Overview: Encodable {
   struct Keyspace: Encodable {
     let name: String
@@ -62,7 +64,9 @@ private struct Overview: Encodable {
   let lastCheckpointError: Failure?
   let named: [Named]
   let keyspaces: [Keyspace]
-  /// In the text output only: the JSON document has the time.
+  /// The age of the newest generation.
+  ///
+  /// It is in the text output only; the JSON document has the time.
   private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
@@ -83,7 +87,7 @@ private struct Overview: Encodable {
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
-    // The empty store was never committed.
+    // An empty store has no commit, and so no commit time.
     newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame
@@ -103,7 +107,7 @@ private struct Overview: Encodable {
     }
   }
 
-  /// All properties but the age.
+  /// All properties except the age.
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount,
@@ -144,10 +148,10 @@ private struct Overview: Encodable {
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
   }
 
-  /// The processes that have it open, a line for each.
+  /// The processes that have the store open, one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // The locks of the store are reliable, but do not identify the process.
+    // Even if no process is listed, the locks of the store show whether another one has it open.
     return [isOpenElsewhere ? "another process" : "no other process"]
   }
 

@@ -1,16 +1,18 @@
 import HeartwoodEngine
 
-/// The pages in page order, in cells of one or more adjacent pages.
+/// The pages of a store in page order, grouped into cells of adjacent pages.
 struct PageMap {
   /// One or more adjacent pages.
   struct Cell {
-    /// The kind of most of them; `damaged` if one is.
+    /// The most frequent kind of these pages, or `damaged` if one of them is damaged.
     let kind: PageUsage.Kind
-    /// The fill of the pages of that kind, from 0 to 1.
+    /// How full the pages of that kind are, from 0 (empty) to 1 (full).
     let fill: Double
   }
 
-  /// The number of pages in each cell but the last: a power of two.
+  /// The number of pages in each cell except the last.
+  ///
+  /// It is a power of two.
   let pagesPerCell: Int
   let cells: [Cell]
 

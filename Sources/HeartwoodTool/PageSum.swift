@@ -11,7 +11,7 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// The number of leaves by fill, in steps of ten percent.
+  /// The numbers of leaves by how full they are, in steps of ten percent.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -36,7 +36,7 @@ struct PageSum {
   /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns the fill of the pages of a kind; "-" if that has no meaning.
+  /// Returns how full the pages of a kind are, or "-" if the kind has no fill.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
@@ -53,12 +53,12 @@ struct PageSum {
 }
 
 extension PageUsage.Kind {
-  /// All kinds in the order of the output: content first.
+  /// All kinds in the order of the output, in which kinds with content come first.
   static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]
 
-  /// The kind in JSON.
+  /// The name of the kind in JSON.
   var word: String {
     switch self {
     case .free: "free"
@@ -71,6 +71,6 @@ extension PageUsage.Kind {
     }
   }
 
-  /// The kind in text output.
+  /// The name of the kind in text output.
   var title: String { self == .overflowIndex ? "overflow index" : word }
 }

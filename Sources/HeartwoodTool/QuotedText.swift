@@ -1,13 +1,15 @@
 import HeartwoodEngine
 
-/// Text from a store in a form that cannot disturb a terminal.
+/// Formats text from a store so that it cannot disturb a terminal.
 enum QuotedText {
-  /// Returns the text in quotation marks, with its quotation marks and backslashes escaped as well.
+  /// Returns the text in quotation marks.
+  ///
+  /// Escapes its invisible characters, quotation marks and backslashes.
   static func quoted(_ text: String) -> String {
     "\"" + escaped(text, alsoQuotes: true) + "\""
   }
 
-  /// Returns the text with its invisible characters escaped; for names, for example.
+  /// Returns the text with its invisible characters escaped, for use in names.
   static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
 
   private static func escaped(_ text: String, alsoQuotes: Bool) -> String {
@@ -31,8 +33,9 @@ enum QuotedText {
     return result
   }
 
-  /// Returns whether the bytes of a value are better shown as text: without control characters
-  /// other than line feed, tab and carriage return.
+  /// Returns whether a value is to be shown as text.
+  ///
+  /// It must have no control characters other than line feed, tab and carriage return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"
@@ -40,7 +43,9 @@ enum QuotedText {
     }
   }
 
-  /// Returns the text of an escaped string without its quotation marks; `nil` if it is invalid.
+  /// Returns the text that an escaped string, without its quotation marks, stands for.
+  ///
+  /// Returns `nil` if the string is invalid.
   static func unescaped(_ text: Substring) -> String? {
     var result = ""
     var rest = text.unicodeScalars

@@ -11,7 +11,7 @@ enum ReleaseCommand {
     let name = invocation.requiredOperand
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let named = try store.namedGenerations()
-      // This is no error in the engine, but the user has probably mistyped the name.
+      // The engine would not throw here, but the user has probably mistyped the name.
       guard let generation = named[name] else {
         throw StoreAccess.noSuchName(name, among: named.keys.sorted(), invocation.path)
       }
@@ -22,7 +22,7 @@ enum ReleaseCommand {
       try output.json(Document(generation: generation.frame, name: name))
     } else {
       try output.line(
-        "Generation \(generation.frame) is not kept as \(QuotedText.quoted(name)) any more.")
+        "Generation \(generation.frame) is no longer kept as \(QuotedText.quoted(name)).")
     }
   }
 }

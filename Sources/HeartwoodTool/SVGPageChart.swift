@@ -1,13 +1,16 @@
 import Foundation
 import HeartwoodEngine
 
-/// The page usage as an SVG chart: a map of squares, a bar of shares, a legend with numbers, and
-/// the fill of the leaves.
+/// The page usage as an SVG chart.
 ///
-/// Colours are classes, so that it is readable on light and dark backgrounds. The squares of a kind
-/// are one path each for the used and the unused part, which keeps the file small.
+/// It has a map of squares, a bar of shares, a legend with numbers, and a histogram of the fill of
+/// the leaves.
+///
+/// Colours are CSS classes, so that the chart is readable on light and dark backgrounds. To keep
+/// the file small, the squares of each kind form two paths: one for the used parts, one for the
+/// unused parts.
 struct SVGPageChart {
-  /// The number of squares that fit.
+  /// The maximum number of squares in the map.
   static let cellCount = columnCount * 36
 
   private static let width = 760
@@ -56,9 +59,9 @@ struct SVGPageChart {
 
   private var scale: String {
     map.pagesPerCell == 1
-      ? "Each square is a page, filled as far as it is in use."
-      : "Each square stands for \(HumanText.count(map.pagesPerCell)) adjacent pages: the most "
-        + "frequent kind, filled as far as that is in use."
+      ? "Each square is a page. The filled part is in use."
+      : "Each square stands for \(HumanText.count(map.pagesPerCell)) adjacent pages and shows the "
+        + "most frequent kind. The filled part is in use."
   }
 
   // MARK: The map
@@ -70,7 +73,7 @@ struct SVGPageChart {
       let left = Self.margin + index % Self.columnCount * Self.pitch
       let top = Self.mapTop + index / Self.columnCount * Self.pitch
       outlines[cell.kind, default: ""] += "M\(left) \(top)h\(Self.side)v\(Self.side)h-\(Self.side)z"
-      // In halves of a unit; any use is visible.
+      // Rounded to half a unit, but always visible if any part of the page is in use.
       let filled = (cell.fill * Double(2 * Self.side)).rounded()
       guard cell.fill > 0 else { continue }
       let height = max(filled, 1) / 2
@@ -86,7 +89,7 @@ struct SVGPageChart {
     }.joined(separator: "\n")
   }
 
-  /// The shares of the kinds side by side.
+  /// A bar with the shares of all kinds, side by side.
   private var bar: String {
     var start = 0
     let rects = PageUsage.Kind.drawn.compactMap { kind -> String? in
@@ -140,7 +143,7 @@ struct SVGPageChart {
     return lines.joined(separator: "\n")
   }
 
-  /// A histogram of the fill of the leaves, in steps of ten percent.
+  /// Returns a histogram of how full the leaves are, in steps of ten percent.
   private func leaves(top: Int) -> String {
     let left = Self.margin + 420
     let base = top + 128

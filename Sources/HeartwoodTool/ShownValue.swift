@@ -1,18 +1,20 @@
-/// A value or its beginning, as it is shown.
+/// A value to be shown, or the beginning of a long value.
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int
-  /// Its first bytes, or all.
+  /// The first bytes of the value, or all its bytes.
   let bytes: [UInt8]
 
   /// Whether the value is cut.
   var isCut: Bool { bytes.count < byteCount }
 
-  /// The bytes as text if they are readable UTF-8; a character that the cut splits is left out.
+  /// The bytes as text, or `nil` if they are not readable UTF-8.
+  ///
+  /// A character that the cut splits is left out.
   var readableText: String? {
     var end = bytes.count
     if isCut {
-      // A character has at most three bytes after its first.
+      // A character has at most three bytes after its first byte.
       let tail = bytes.suffix(4).reversed()
       let behind = tail.prefix { $0 & 0xC0 == 0x80 }.count
       if let first = tail.dropFirst(behind).first, first >= 0xC0 {
@@ -26,8 +28,9 @@ struct ShownValue {
     return text
   }
 
-  /// Returns the value in quotation marks or in hexadecimal, cut to this number of columns;
-  /// complete if `nil`.
+  /// Returns the value in quotation marks or in hexadecimal, cut to this number of columns.
+  ///
+  /// If `width` is `nil`, returns the complete value.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

@@ -15,7 +15,7 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The number of leaves by fill, in steps of ten percent.
+    /// The numbers of leaves by how full they are, in steps of ten percent.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {
@@ -47,7 +47,7 @@ enum StatCommand {
       } catch {
         throw ToolFailure.refused(
           "The chart could not be written to \(path): "
-            + "\(error.localizedDescription) Type --svg with another file.")
+            + "\(error.localizedDescription) Use --svg with another file.")
       }
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }

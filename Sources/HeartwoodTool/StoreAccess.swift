@@ -1,9 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores: read-only where that suffices, without ever creating one or changing other files.
+/// Opens stores for the commands: read-only where that is enough, and without ever creating a store
+/// or changing other files.
 enum StoreAccess {
-  /// The use that a command makes of a store.
+  /// The purpose for which a command opens a store.
   enum Purpose {
     case reading
     case writing
@@ -17,7 +18,7 @@ enum StoreAccess {
     var options = StoreOptions()
     options.name = "heartwoodctl"
     options.isReadOnly = purpose == .reading
-    // A defect of a file or its medium is then an error, and never a signal.
+    // With buffered access, I/O errors are thrown instead of ending the process with a signal.
     options.access = .buffered
     let store = try Store(at: path, options: options)
     do {
@@ -25,13 +26,13 @@ enum StoreAccess {
       try store.close()
       return result
     } catch {
-      // Report the first error.
+      // The error of `body` is reported, not that of closing.
       try? store.close()
       throw error
     }
   }
 
-  /// Returns the snapshot for a command: of the newest generation, or of the one that was named.
+  /// Returns a snapshot of the generation that the command line selects; by default, the newest.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation.generationName {
       let named = try store.namedGenerations()
@@ -43,7 +44,9 @@ enum StoreAccess {
     return try invocation.generation.map(store.snapshot(at:)) ?? store.snapshot()
   }
 
-  /// Returns a keyspace of the snapshot, which must have one with this name.
+  /// Returns the keyspace of the snapshot with this name.
+  ///
+  /// Throws an error if there is none.
   static func keyspace(_ name: String, of snapshot: Snapshot) throws -> KeyspaceReader {
     if let keyspace = try snapshot.keyspace(name) { return keyspace }
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
@@ -51,27 +54,27 @@ enum StoreAccess {
       "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
   }
 
-  /// The error for a name without a generation.
+  /// Returns the error for a name under which no generation is kept.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
-        + " Type heartwoodctl generations \(path) to list the named ones.")
+        + " Run heartwoodctl generations \(path) to list the named generations.")
   }
 
-  /// Throws an error if the path contains no store: opening it for writing would create one there.
+  /// Throws an error if there is no store at the path: opening it for writing would create a store.
   private static func requireStore(_ path: String) throws(ToolFailure) {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-      throw .refused("There is nothing at \(path). Type the directory of a store.")
+      throw .refused("There is nothing at \(path). Specify the directory of a store.")
     }
     guard isDirectory.boolValue else {
-      throw .refused("\(path) is a file. Type the directory of a store.")
+      throw .refused("\(path) is a file. Specify the directory of a store.")
     }
     let pages = path + "/pages"
     guard FileManager.default.fileExists(atPath: pages) else {
       throw .refused(
-        "The directory \(path) contains no store: it has no file named pages. Type the directory "
-          + "of a store.")
+        "The directory \(path) contains no store: it has no file named pages. Specify the "
+          + "directory of a store.")
     }
     guard let file = FileHandle(forReadingAtPath: pages) else {
       throw .refused("\(pages) cannot be read. Check its permissions.")
@@ -80,7 +83,7 @@ enum StoreAccess {
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
         "The directory \(path) contains no store: its file pages does not have the signature of a "
-          + "Heartwood store. Type another directory, or restore a backup if this was a store.")
+          + "Heartwood store. Specify another directory, or restore a backup if this was a store.")
     }
   }
 

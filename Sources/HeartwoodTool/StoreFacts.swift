@@ -1,12 +1,12 @@
 import Foundation
 import HeartwoodEngine
 
-/// Information about a store that the engine does not make public.
+/// Information about a store that is not in the engine's public API.
 struct StoreFacts {
   /// The version of the file format that this tool reads and writes.
   static let formatVersion = Int(HeaderSlotLayout.currentVersion)
 
-  /// The random number that all files of the store carry, in hexadecimal.
+  /// The random number that is stored in every file of the store, in hexadecimal.
   let identity: String
   /// The lineage of the newest generation, in hexadecimal.
   let lineage: String
@@ -14,12 +14,12 @@ struct StoreFacts {
   let time: UInt64
   let pageByteCount: Int
   let segmentByteCount: Int
-  /// Pages of the newest generation, in use or free.
+  /// The number of pages of the newest generation, in use or free.
   let pageCount: Int
   let freePageCount: Int
-  /// The length of the page file.
+  /// The length of the page file, in bytes.
   let fileByteCount: Int
-  /// The bytes that it occupies on the file system, without holes.
+  /// The disk space of the page file, in bytes, without holes.
   let fileAllocatedByteCount: Int
 
   /// Examines a snapshot of the newest generation and the files of its store.
@@ -38,8 +38,9 @@ struct StoreFacts {
     withExtendedLifetime(snapshot) {}
   }
 
-  /// Returns whether another process, or another opening of this one, has the store open; called
-  /// before it is opened here.
+  /// Returns whether another process, or this process, has the store open.
+  ///
+  /// Must be called before the command opens the store.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

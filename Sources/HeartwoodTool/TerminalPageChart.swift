@@ -26,7 +26,9 @@ struct TerminalPageChart {
     return [sum.headline, "", rows, "", scale, "", table].joined(separator: "\n")
   }
 
-  /// The map; colours change only where the kind does.
+  /// The map.
+  ///
+  /// A colour is set only where the kind changes.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""
@@ -51,7 +53,7 @@ struct TerminalPageChart {
       ])
     }
     guard hasColors else { return table.text() }
-    // Colours are added after alignment, because they take no columns.
+    // Colours are added after alignment, because escape sequences occupy no columns.
     var lines = table.text().split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
     for (index, kind) in PageUsage.Kind.drawn.enumerated() where index + 2 < lines.count {
@@ -94,7 +96,7 @@ struct TerminalPageChart {
       case .free: "90"
       case .damaged: "1;31"
       }
-    // Reset first: otherwise the bold of one would apply to the next.
+    // Reset first, because bold of the previous colour would otherwise still apply.
     return "\u{1B}[0;\(code)m"
   }
 

@@ -3,12 +3,12 @@ import HeartwoodEngine
 
 /// The progress line of a long command on a terminal.
 ///
-/// It is written to the standard error, and only if that is a terminal, so that logs and pipes stay
-/// clean.
+/// It is written to standard error, and only if standard error is a terminal, so that it never
+/// appears in logs and pipes.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 
-  /// Rewrites the line.
+  /// Replaces the line.
   func show(_ activity: String, _ progress: StoreProgress) {
     let counts =
       "\(HumanText.count(progress.completedPageCount)) of "

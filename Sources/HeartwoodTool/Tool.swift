@@ -10,8 +10,8 @@ enum Tool {
 
   static func main() {
     occupyStandardDescriptors()
-    // If the reader closes the output early, that is then an error of a write, which ends the
-    // program silently and with the store closed.
+    // If the reader closes the output early, the next write then fails, and the program closes the
+    // store and ends without a message.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
@@ -67,13 +67,15 @@ enum Tool {
 
   private static func complain(_ sentence: String) {
     TerminalProgress().clear()
-    // Errors are ignored: nothing reads a closed standard error.
+    // Errors are ignored: if standard error is closed, no one reads it.
     let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
   }
 
-  /// Ensures that descriptors 0 to 2 are open: otherwise a file of the store could take the place
-  /// of a closed standard output, and be overwritten.
+  /// Ensures that descriptors 0 to 2 are open.
+  ///
+  /// If standard output were closed, a file of the store could get its descriptor and be
+  /// overwritten.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }

@@ -1,4 +1,4 @@
-/// The exit code of the program, for scripts.
+/// The exit codes of the program.
 enum ExitCode: Int32 {
   case fine = 0
   /// The store is damaged, or the command cannot be executed.
@@ -7,7 +7,7 @@ enum ExitCode: Int32 {
   case usage = 2
 }
 
-/// The reason why a command ends early, as a sentence for the user.
+/// The error that ends a command, with a message for the user.
 struct ToolFailure: Error {
   let message: String
   let exitCode: ExitCode

@@ -1,10 +1,12 @@
-/// The command line arguments that are not consumed yet.
+/// The command-line arguments that have not been consumed yet.
 struct Arguments {
   private var words: [String]
 
   init(_ words: some Sequence<String>) { self.words = Array(words) }
 
-  /// Consumes an option without a value; returns whether it was present.
+  /// Consumes an option without a value.
+  ///
+  /// Returns whether the option was present.
   mutating func flag(_ name: String) -> Bool {
     let count = words.count
     words.removeAll { $0 == name }
@@ -13,9 +15,10 @@ struct Arguments {
 
   /// Consumes an option with a value, given as `--name value` or `--name=value`.
   ///
-  /// - Returns: The value, the last one of several; `nil` if there is none.
+  /// - Returns: The value (the last value if the option is repeated), or `nil` if the option is
+  ///   missing.
   /// - Parameters:
-  ///   - wanted: The expected form, for the error about an invalid value.
+  ///   - wanted: The expected form of the value, for error messages.
   ///   - read: Parses the value; returns `nil` if it is invalid.
   mutating func value<V>(
     of name: String, _ wanted: String, _ read: (String) -> V?
@@ -25,11 +28,11 @@ struct Arguments {
       let word = words.remove(at: index)
       let isJoined = word.count > name.count
       guard isJoined || index < words.count else {
-        throw CommandError.usage("\(name) needs a value: type \(wanted).")
+        throw CommandError.usage("\(name) needs a value: use \(wanted).")
       }
       let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: index)
       guard let value = read(text) else {
-        throw CommandError.usage("\(name) \(text.visible) is not valid: type \(wanted).")
+        throw CommandError.usage("\(name) \(text.visible) is not valid: use \(wanted).")
       }
       result = value
     }
@@ -44,12 +47,12 @@ struct Arguments {
     return words.remove(at: index)
   }
 
-  /// Throws an error for the first argument that was not consumed.
+  /// Throws an error if an argument was not consumed; the error names the first one.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =
       word.hasPrefix("-")
       ? "\(command) has no option \(word.visible)." : "Unexpected argument \(word.visible)."
-    throw CommandError.usage("\(reason) Type quakes \(command) --help for its usage.")
+    throw CommandError.usage("\(reason) Run quakes \(command) --help for its usage.")
   }
 }

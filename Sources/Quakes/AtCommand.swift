@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes at`: the list in its state after an earlier import.
+/// `quakes at`: lists quakes as they were after an earlier import.
 struct AtCommand: Command {
   static let name = "at"
   static let summary = "list quakes as they were after an earlier import"
@@ -11,12 +11,13 @@ struct AtCommand: Command {
     Usage: quakes at [DATE [options]]
     Example: quakes at 24h --min-magnitude 4.5
 
-      DATE                  show the state after the last import up to then: a day,
-                            2019-02-16, to its end; a time, 2019-02-16T12:00:00Z; or
-                            90m, 24h, 7d, 2w before now; without it, list the states
+      DATE                  show the state after the last import up to this time:
+                            a day (to its end), such as 2019-02-16; a time, such as
+                            2019-02-16T12:00:00Z; or a time before now, such as 90m,
+                            24h, 7d, 2w; without DATE, list the states
 
-    The options are those of quakes list. Each import keeps the state after it; the
-    oldest states are released if there are more than its --keep says.
+    The options are those of quakes list. Each import keeps the state that it
+    creates. The oldest states are released if there are more than --keep allows.
     """
 
   private let moment: (text: String, Moment)?
@@ -38,7 +39,7 @@ struct AtCommand: Command {
   /// Parses a DATE.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
-      throw CommandError.usage("DATE \(text.visible) is not valid: type \(Moment.wanted).")
+      throw CommandError.usage("DATE \(text.visible) is not valid: use \(Moment.wanted).")
     }
     return moment
   }
@@ -51,7 +52,7 @@ struct AtCommand: Command {
     try list.show(container, at: state.kept.token, named: state.time)
   }
 
-  /// A kept state, in the form that `--json` prints.
+  /// The JSON form of a kept state.
   private struct ListedState: Encodable {
     let time: Date
     let generation: UInt64
@@ -70,7 +71,7 @@ struct AtCommand: Command {
         madeBy: state.origin)
     }
     if wantsJSON { return try printJSON(all) }
-    guard !all.isEmpty else { return print("No states are kept yet. Type: quakes import FILE") }
+    guard !all.isEmpty else { return print("No states are kept yet. Run: quakes import FILE") }
     var table = Table([
       "time (UTC)": .left, "generation": .right, "quakes": .right, "created by": .left,
     ])
@@ -84,14 +85,16 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// Returns the newest state up to a moment; the error names the oldest one.
+  /// Returns the newest state that existed at a moment.
+  ///
+  /// If there is none, throws an error that names the oldest state.
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {
-      throw CommandError.failure("No states are kept yet. Type: quakes import FILE")
+      throw CommandError.failure("No states are kept yet. Run: quakes import FILE")
     }
     throw CommandError.failure(
-      "No state as old as \(text.visible) is kept: the oldest is \(first.time). Type quakes at to "
-        + "see all.")
+      "No state as old as \(text.visible) is kept: the oldest is \(first.time). Run quakes at to "
+        + "list all states.")
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes diff`: the changes between two kept states.
+/// `quakes diff`: shows the changes between two kept states.
 struct DiffCommand: Command {
   static let name = "diff"
   static let summary = "show the changes between two imports"
@@ -11,11 +11,11 @@ struct DiffCommand: Command {
     Usage: quakes diff A [B] [options]
     Example: quakes diff 7d 24h
 
-      A, B                  dates, as in quakes at: each stands for the state after
-                            the last import up to then (default for B: now)
+      A, B                  dates, as in quakes at; each selects the state after the
+                            last import up to that date (default for B: now)
       --json                print a JSON document
 
-    + marks quakes that were added, ~ those changed, and - those removed.
+    + marks added quakes, ~ changed quakes, and - removed quakes.
     """
 
   private let source: (text: String, moment: Moment)
@@ -25,7 +25,7 @@ struct DiffCommand: Command {
   init(_ arguments: inout Arguments) throws {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
-      throw CommandError.usage("A is missing. Type: quakes diff A B, with dates from quakes at.")
+      throw CommandError.usage("A is missing. Usage: quakes diff A [B], with dates from quakes at.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }
@@ -36,7 +36,7 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // The contexts pin both states, so that neither disappears during the comparison.
+    // The contexts pin both states, so that they stay readable if another process releases them.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
     _ = try after.count(for: FetchRequest<Quake>())
@@ -49,9 +49,9 @@ struct DiffCommand: Command {
   }
 }
 
-/// The quakes that differ, newest first.
+/// The quakes that differ between two states, newest first.
 private struct QuakeDifference: Encodable {
-  /// A quake that is in both states, with different values.
+  /// A quake that both states contain, with different values.
   struct Change: Encodable {
     let before: ListedQuake
     let after: ListedQuake
@@ -78,7 +78,7 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // A quake that was rewritten with the same values has not changed.
+    // Leave out quakes that were rewritten with the same values.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))
       .map { Change(before: $0, after: $1) }.sorted { $0.after.time > $1.after.time }
@@ -101,7 +101,7 @@ private struct QuakeDifference: Encodable {
 }
 
 extension QuakeDifference.Change {
-  /// The values that differ, as text.
+  /// A description of the values that differ.
   fileprivate var words: String {
     func number(_ value: Double?) -> String { value?.short ?? "-" }
     let values = [
@@ -112,7 +112,7 @@ extension QuakeDifference.Change {
       ("kind", before.kind.visible, after.kind.visible),
     ]
     let changed = values.filter { $0.1 != $0.2 }.map { "\($0.0) \($0.1) → \($0.2)" }
-    // Coordinates and report dates are summarised as a change of the report.
+    // Changes of the coordinates or the report date are shown as "report".
     return "\(after.code.visible), "
       + (changed.isEmpty ? "report" : changed.joined(separator: ", "))
   }

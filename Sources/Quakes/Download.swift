@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A download of a document.
+/// Downloads documents.
 enum Download {
-  /// Returns the URL if the argument is one, and not the path of a file.
+  /// Returns the argument as a URL, or `nil` if it is the path of a file.
   static func address(_ text: String) -> URL? {
     guard text.contains("://"), let url = URL(string: text), url.scheme != nil else { return nil }
     return url
@@ -17,7 +17,7 @@ enum Download {
     let name = url.absoluteString.visible
     guard ["http", "https"].contains(url.scheme?.lowercased()) else {
       throw CommandError.failure(
-        "\(name) cannot be read. Name an address with http, https or file.")
+        "\(name) cannot be read. Use an address with http, https or file.")
     }
     let (content, response): (Data, URLResponse)
     do {
@@ -25,7 +25,7 @@ enum Download {
     } catch {
       throw CommandError.failure(
         "\(name) cannot be reached (\(error.localizedDescription.visible)). Try again later, or "
-          + "name the file of a feed.")
+          + "use a feed from a file.")
     }
     if let status = (response as? HTTPURLResponse)?.statusCode, status != 200 {
       throw CommandError.failure(

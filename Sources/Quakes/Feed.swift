@@ -1,6 +1,6 @@
 import Foundation
 
-/// A GeoJSON summary feed of the Geological Survey (USGS), with the parts that a ``Quake`` uses.
+/// The parts of a GeoJSON summary feed of the Geological Survey (USGS) that a ``Quake`` uses.
 ///
 /// The feeds are described at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 struct Feed: Decodable, Sendable {
@@ -17,7 +17,7 @@ struct Feed: Decodable, Sendable {
     }
 
     struct Geometry: Decodable, Sendable {
-      /// Longitude, latitude and depth, as far as they are known.
+      /// Longitude, latitude and depth; `nil` or missing if unknown.
       let coordinates: [Double?]
     }
 
@@ -32,7 +32,7 @@ struct Feed: Decodable, Sendable {
   private let type: Kind
   let features: [Feature]
 
-  /// Returns the name of a feed in messages.
+  /// Returns the name of a feed, for messages.
   static func name(of path: String) -> String { path == "-" ? "standard input" : path.visible }
 
   /// Reads the feed from a file, from a URL, or from standard input if the path is `-`.
@@ -50,7 +50,7 @@ struct Feed: Decodable, Sendable {
     } catch let error as DecodingError {
       throw CommandError.failure(
         "\(name) is not a GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
-          + "imported. Name a feed of earthquake.usgs.gov.")
+          + "imported. Use a feed of earthquake.usgs.gov.")
     }
   }
 
@@ -62,11 +62,11 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw CommandError.failure(
-        "\(name) cannot be read (\(reason)). Name the file of a feed, or - for standard input.")
+        "\(name) cannot be read (\(reason)). Use the file of a feed, or - for standard input.")
     }
   }
 
-  /// Returns the decoder's error and its position, as a sentence.
+  /// Returns the decoder's error and its position, for the error message.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."
@@ -78,7 +78,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns the syntax error in the content, and its position, which the decoder does not report.
+  /// Returns the syntax error in the content with its position, which the decoder does not report.
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 
 extension [Feed.Feature] {
-  /// Writes all quakes in one transaction: other programs see either all of them or none.
+  /// Inserts all quakes in one transaction, so that other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
-    // A quake with an existing code updates that quake.
+    // A row with the code of a stored quake updates that quake.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in

@@ -1,10 +1,10 @@
 import Foundation
 import Heartwood
 
-/// `quakes follow`: shows the contents of a pinned view while feeds are imported, step by step.
+/// `quakes follow`: shows step by step what a pinned view contains while feeds are imported.
 ///
-/// A program with a user interface works like this: its screen does not change while others write.
-/// It advances when the program merges the changes from the history.
+/// A program with a user interface works like this. Its screen does not change while others write;
+/// it advances when the program merges the changes from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"
@@ -16,11 +16,11 @@ struct FollowCommand: Command {
 
       FILE                  a GeoJSON feed; each is imported separately
 
-    After each import the view is still unchanged; then the new transactions of the
-    history are merged into it, and it shows the new quakes.
+    After each import, the view is at first unchanged. Then the new transactions of
+    the history are merged into it, and it shows the new quakes.
     """
 
-  /// The view shows the newest quakes of this magnitude and above.
+  /// The minimum magnitude of the quakes in the view.
   private static let magnitude = 4.5
   private static let shownCount = 3
 
@@ -30,7 +30,7 @@ struct FollowCommand: Command {
     var paths: [String] = []
     while let path = arguments.operand() { paths.append(path) }
     guard !paths.isEmpty else {
-      throw CommandError.usage("FILE is missing. Type: quakes follow FILE FILE, with some feeds.")
+      throw CommandError.usage("FILE is missing. Usage: quakes follow FILE..., with feeds.")
     }
     self.paths = paths
   }
@@ -96,7 +96,8 @@ struct FollowCommand: Command {
     let frames = [held.generation, statistics.newestGeneration].map { Int($0.frame).grouped }
     let cost = held.retainedByteCount.grouped
     print(
-      "  It shows generation \(frames[0]), the newest is \(frames[1]); that retains \(cost) bytes.")
+      "  It shows generation \(frames[0]), the newest is \(frames[1]). "
+        + "The pin retains \(cost) bytes.")
   }
 
   private static func words(_ changes: [PersistentHistoryChange]) -> String {

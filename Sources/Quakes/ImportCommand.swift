@@ -11,7 +11,7 @@ struct ImportCommand: Command {
     Usage: quakes import FILE|URL|- [options]
     Example: quakes import all_week.geojson
 
-      FILE                  a GeoJSON feed; - reads it from standard input
+      FILE                  a GeoJSON feed; - reads standard input
       URL                   a feed on a server, such as
         https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson
       --keep N              keep the states after the last N imports, for quakes at,
@@ -33,7 +33,7 @@ struct ImportCommand: Command {
         Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
       } ?? Past.defaultCount
     guard let path = arguments.operand() else {
-      throw CommandError.usage("FILE is missing. Type: quakes import FILE, or - to read a pipe.")
+      throw CommandError.usage("FILE is missing. Use a file or a URL, or - for standard input.")
     }
     self.path = path
   }
@@ -44,7 +44,8 @@ struct ImportCommand: Command {
     let features = try await Feed(contentsOf: path).features
     let container = try store.openForWriting()
     let start = try container.currentHistoryToken
-    // Pins the state before the import, so that it can be named if the import changes something.
+    // Pin the state before the import, so that it can be kept under a name if the import changes
+    // something.
     let before = try container.newContext(pinnedTo: .current)
     _ = try before.count(for: FetchRequest<Quake>())
     try await container.performBackgroundTask(author: Self.author) { context in
@@ -66,7 +67,9 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// Returns how many quakes this process added and updated; unchanged ones are not in the history.
+  /// Returns how many quakes this process added and updated.
+  ///
+  /// Unchanged quakes are not in the history.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

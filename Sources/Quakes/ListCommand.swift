@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes list`: the quakes that match all conditions, in a given order.
+/// `quakes list`: lists the quakes that match all conditions, in a given order.
 struct ListCommand: Command {
   static let name = "list"
   static let summary = "list quakes by magnitude, time or location"
@@ -12,14 +12,14 @@ struct ListCommand: Command {
     Example: quakes list --min-magnitude 4.5 --near 37.8,-122.4,500 --sort distance
 
       --min-magnitude M     only quakes of this magnitude and above
-      --since TIME          only quakes since then: 2019-02-16, or at a time of day,
-                            2019-02-16T12:00:00Z, or 90m, 24h, 7d, 2w before now
+      --since TIME          only quakes since a day, such as 2019-02-16; a time, as
+                            2019-02-16T12:00:00Z; or 90m, 24h, 7d, 2w before now
       --near LAT,LON[,KM]   only quakes within KM kilometres (default: 100)
       --sort ORDER          time (newest first, the default), magnitude (largest
                             first), distance (nearest first; with --near), or place
       --reverse             reverse the order
       --limit N             only the first N
-      --explain             print how the quakes are found, instead of them
+      --explain             print the query plan instead of the quakes
       --json                print a JSON document
     """
 
@@ -56,7 +56,7 @@ struct ListCommand: Command {
     wantsExplanation = arguments.flag("--explain")
     wantsJSON = arguments.flag("--json")
     if order == .distance, vicinity == nil {
-      throw CommandError.usage("--sort distance needs a location: type --near LAT,LON as well.")
+      throw CommandError.usage("--sort distance needs a location: use --near LAT,LON as well.")
     }
   }
 
@@ -65,11 +65,13 @@ struct ListCommand: Command {
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints the quakes of a generation; `name` is its time, unless it is the newest.
+  /// Prints the quakes of a generation.
+  ///
+  /// `name` is its time, or `nil` for the newest generation.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {
-    // Pinned, so that the list and the total agree, even during an import.
+    // The context is pinned, so that the list and the total agree, even during an import.
     let context = try container.newContext(pinnedTo: token)
     try context.performAndWait {
       if wantsExplanation { return print(try context.explain(request)) }
@@ -103,7 +105,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // The store finds only a square. The circle, and so the limit, is applied here.
+      // The store finds the quakes in a square. The circle, and therefore the limit, is applied
+      // here.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

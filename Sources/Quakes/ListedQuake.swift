@@ -1,6 +1,8 @@
 import Foundation
 
-/// The JSON form of a quake, and a copy of one that may be deleted.
+/// The JSON form of a quake.
+///
+/// It is also a copy of a quake that may be deleted later.
 struct ListedQuake: Encodable, Sendable {
   let code: String
   let kind: String

@@ -3,13 +3,13 @@ import Heartwood
 
 /// The kept states of a store after imports.
 ///
-/// Each is a named generation, whose name says what created it and when. The state before the first
-/// import, or after changes that no import made, is kept by the next import, so that its undo has a
-/// state to return to.
+/// Each state is a named generation; the name says what created the state and when. An import also
+/// keeps the state that it finds, if no import created that state, so that undoing it has a state
+/// to return to.
 struct Past {
-  /// The origin of a state.
+  /// The command that created a state.
   enum Origin: String, Encodable {
-    /// Not an import; an import found the state.
+    /// Another change: an import found the state.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -26,17 +26,17 @@ struct Past {
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state with the changes of the import and no others.
+    /// The state that has the changes of the import, and no later changes.
     let last: State
-    /// The state to return to.
+    /// The state to which undo returns.
     let previous: State
   }
 
   /// The default number of imports that can be undone.
   static let defaultCount = 10
-  /// The valid numbers.
+  /// The valid numbers of imports that can be undone.
   ///
-  /// Each kept state retains older images of some pages.
+  /// The limit bounds the disk space: each kept state retains older images of some pages.
   static let counts = 1...100
 
   private let container: PersistentContainer
@@ -49,26 +49,27 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // The state that one import found can be the one that another has just created.
+    // The state that one import found can be the state that another import has just created.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
 
   // MARK: Undo
 
-  /// Returns the newest state that existed at the end of a moment.
+  /// Returns the newest state that existed at the end of a moment, or `nil` if there is none.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that was not undone; `nil` if the state before it is not kept.
+  /// The last import that was not undone, or `nil` if the state before it is not kept.
   var undoable: Undoable? {
-    // The states that undo can return to in turn, each with the import that created it.
+    // The states to which undo can return one after the other, each with the import that created
+    // it.
     var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.origin {
       case .other: path = [(state, state)]
       case .fileImport: path.append((state, state))
       case .undo:
-        // The state equals the one before the import that was undone.
+        // The new state equals the state before the import that was undone.
         path = path.dropLast()
         let earlier = path.popLast()
         path.append((state, earlier?.imported ?? state))
@@ -80,9 +81,9 @@ struct Past {
 
   // MARK: Keeping states
 
-  /// Keeps the state before an import, unless it equals the last kept one.
+  /// Keeps the state before an import, unless it equals the last kept state.
   func keepFound(_ token: QueryGenerationToken) throws {
-    // Another generation may have the same quakes.
+    // The generations can differ although the quakes are the same.
     if let last = states.last?.kept.token,
       try container.changes(from: last, to: token).isEmpty
     {

@@ -5,18 +5,20 @@ import Heartwood
 ///
 /// This class is the entire model: the attributes, the unique constraint and the indexes.
 final class Quake: ManagedObject {
-  /// The code of the network that reported it, followed by its code there, such as `nc73275410`;
-  /// the second part alone is unique only within a network.
+  /// The code of the network that reported the quake, followed by the quake's code in that network,
+  /// such as `nc73275410`.
+  ///
+  /// The second part alone is unique only within a network.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
-  /// It can be negative for small quakes, and is `nil` if it was not measured.
+  /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
   @Attribute var place: String = ""
   @Attribute var time: Date = .distantPast
-  /// The time of the last change of the report.
+  /// The time at which the report was last changed.
   @Attribute var updated: Date = .distantPast
   @Attribute var latitude: Double? = nil
   @Attribute var longitude: Double? = nil
-  /// Kilometres below the surface.
+  /// The depth below the surface, in kilometres.
   @Attribute var depth: Double? = nil
   /// The kind of event: `earthquake`, `quarry blast` and others.
   @Attribute var kind: String = ""
@@ -30,17 +32,19 @@ final class Quake: ManagedObject {
   }
 }
 
-/// The store of the quakes.
+/// The store that contains the quakes.
 struct QuakeStore {
   let path: String
 
-  /// The default store, without `--store`.
+  /// The default store, used without `--store`.
   static var usual: QuakeStore {
     let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))
   }
 
-  /// Opens the store for a command that changes it, and creates it if necessary.
+  /// Opens the store for a command that changes it.
+  ///
+  /// Creates the store if it does not exist.
   func openForWriting() throws -> PersistentContainer {
     let url = URL(filePath: path)
     try FileManager.default.createDirectory(
@@ -65,7 +69,7 @@ struct QuakeStore {
 
   private func requireStore() throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw CommandError.failure("There is no store at \(path) yet. Type: quakes import FILE")
+      throw CommandError.failure("There is no store at \(path) yet. Run: quakes import FILE")
     }
   }
 }

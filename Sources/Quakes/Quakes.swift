@@ -4,7 +4,9 @@ import Heartwood
 /// The program: finds the command and runs it.
 @main
 enum Quakes {
-  /// All commands; a new one needs its own file and an entry in this list.
+  /// All commands.
+  ///
+  /// To add a command, create its file and an entry in this list.
   static var commands: [any Command.Type] {
     [
       ImportCommand.self, ListCommand.self, StatsCommand.self, WatchCommand.self, AtCommand.self,
@@ -32,13 +34,13 @@ enum Quakes {
     }
     guard let word = arguments.operand() else {
       guard wantsHelp else {
-        throw CommandError.usage("A command is missing. Type quakes --help to see them.")
+        throw CommandError.usage("A command is missing. Run quakes --help to list the commands.")
       }
       return print(help)
     }
     guard let type = commands.first(where: { $0.name == word }) else {
       let names = commands.map { $0.name }.joined(separator: ", ")
-      throw CommandError.usage("There is no command \(word.visible). Type one of: \(names).")
+      throw CommandError.usage("There is no command \(word.visible). Use one of: \(names).")
     }
     if wantsHelp { return print(type.help + "\n\n" + commonHelp) }
     let command = try type.init(&arguments)
@@ -84,16 +86,18 @@ protocol Command {
   func run(in store: QuakeStore) async throws
 }
 
-/// An error that ends the program, as a sentence that says what to do.
+/// An error that ends the program.
+///
+/// Its sentence says what to do.
 struct CommandError: Error {
   let sentence: String
   let exitCode: Int32
 
-  /// An invalid command line.
+  /// Creates the error for an invalid command line.
   static func usage(_ sentence: String) -> CommandError {
     CommandError(sentence: sentence, exitCode: 2)
   }
-  /// A request that cannot be fulfilled.
+  /// Creates the error for a command that cannot be executed.
   static func failure(_ sentence: String) -> CommandError {
     CommandError(sentence: sentence, exitCode: 1)
   }

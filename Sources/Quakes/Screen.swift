@@ -1,12 +1,12 @@
 import Foundation
 
-/// The screen and the keyboard of a terminal, until it is closed.
+/// The screen and the keyboard of a terminal.
 final class Screen {
   /// An event at the terminal.
   enum Event {
     case key(UInt8)
     case resized
-    /// A request to end the program.
+    /// The user or the system asked the program to end.
     case ended
   }
 
@@ -65,6 +65,6 @@ final class Screen {
     sources.append(source)
   }
 
-  /// Writes immediately, which `print` does not.
+  /// Writes text without buffering, unlike `print`.
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-// The formatting of values: for people in columns, and for programs as JSON.
+// Formats values: in columns for people, and as JSON for programs.
 
 extension String {
   func padded(to width: Int) -> String {
@@ -11,7 +11,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
 
-  /// The string without control characters: a feed could contain some that disturb a terminal.
+  /// The string with control characters replaced by spaces, because a feed could contain some that
+  /// disturb a terminal.
   var visible: String {
     String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }
@@ -23,7 +24,7 @@ extension Int {
 }
 
 extension Double {
-  /// The number with one decimal.
+  /// The number with one decimal place.
   var short: String {
     // Adding 0 turns -0 into 0.
     String(format: "%.1f", (self * 10).rounded() / 10 + 0)
@@ -39,7 +40,7 @@ extension Date {
   }
 
   /// The time in UTC to the millisecond, such as "2019-02-16T23:46:15.470Z".
-  // The style truncates after the milliseconds, and a date may be slightly below its exact value.
+  // The format style truncates to milliseconds, and a date can be slightly below its exact value.
   var exact: String { (self + 0.0001).formatted(Date.ISO8601FormatStyle.exact) }
 
   /// The day in UTC, such as "2019-02-16".
@@ -47,13 +48,13 @@ extension Date {
 }
 
 extension ParseStrategy where Self == Date.ISO8601FormatStyle {
-  /// Times to the millisecond.
+  /// A format for times with milliseconds.
   static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
 /// Returns a value as JSON, with times as strings in UTC.
 ///
-/// - Parameter isOneLine: Whether it is on one line, so that others can follow.
+/// - Parameter isOneLine: Whether the JSON is on a single line, so that more lines can follow.
 func json(_ value: some Encodable, isOneLine: Bool = false) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes stats`: the number of quakes, by magnitude and by day, with the extremes.
+/// `quakes stats`: shows the number of quakes by magnitude and by day, and the extreme values.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "show how many quakes there are, how strong, and when"
@@ -24,7 +24,7 @@ struct StatsCommand: Command {
     let container = try store.openForReading()
     let context = container.newContext()
     let stats = try context.performAndWait {
-      // Pinned, so that all figures are from one generation, even during an import.
+      // The context is pinned, so that all figures are from one generation, even during an import.
       try context.setQueryGenerationFrom(.current)
       return try QuakeStats(context)
     }
@@ -32,7 +32,7 @@ struct StatsCommand: Command {
   }
 }
 
-/// The statistics.
+/// The statistics that the command shows.
 private struct QuakeStats: Encodable {
   /// A quake with an extreme value.
   struct Leader: Encodable {
@@ -42,13 +42,13 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The quakes of a magnitude from this one up to, but excluding, half a unit more.
+  /// The number of quakes with at least this magnitude, but less than half a unit more.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int
   }
 
-  /// The quakes of one day in UTC.
+  /// The number of quakes on one day in UTC.
   struct Day: Encodable {
     let day: String
     let count: Int
@@ -64,11 +64,11 @@ private struct QuakeStats: Encodable {
   let magnitudes: [Step]
   let days: [Day]
 
-  /// The number of days in the terminal output: the newest ones.
+  /// The maximum number of days in the terminal output, which shows the newest days.
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {
-    // The store sorts; only one quake becomes an object.
+    // The store sorts the rows; only one quake becomes an object.
     func leader(
       _ order: SortDescriptor<Quake>, _ value: (Quake) -> Double?
     ) throws -> Leader? {
@@ -84,7 +84,7 @@ private struct QuakeStats: Encodable {
     var (steps, days): ([Int: Int], [Int: Int]) = ([:], [:])
     var (first, last): (Date?, Date?)
     var unmeasuredCount = 0
-    // Batches keep only a few quakes in memory, however many there are.
+    // With batches, only a few quakes are in memory at a time.
     for quake in try context.fetchBatched(FetchRequest<Quake>()) {
       first = min(first ?? quake.time, quake.time)
       last = max(last ?? quake.time, quake.time)
@@ -96,7 +96,7 @@ private struct QuakeStats: Encodable {
       steps[Int((magnitude * 2).rounded(.down)), default: 0] += 1
     }
     (self.first, self.last, self.unmeasuredCount) = (first, last, unmeasuredCount)
-    // Steps without quakes are part of the chart.
+    // The chart includes steps without quakes.
     let range = steps.keys.min().flatMap { low in steps.keys.max().map { low...$0 } }
     magnitudes = (range.map(Array.init) ?? []).map { step in
       Step(magnitude: Double(step) / 2, count: steps[step] ?? 0)

@@ -1,4 +1,4 @@
-/// Rows of text in aligned columns, below their titles.
+/// Rows of text in aligned columns with titles.
 struct Table {
   enum Side {
     case left
@@ -31,7 +31,9 @@ struct Table {
   }
 }
 
-/// Returns a bar in proportion to the greatest count, in eighths of a column.
+/// Returns a bar whose length is proportional to the count.
+///
+/// The greatest count has the full width; the resolution is an eighth of a column.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
   // Every count above 0 is visible.

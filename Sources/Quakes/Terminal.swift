@@ -1,15 +1,15 @@
 import Foundation
 
-/// The terminal of the standard output, if it is one.
+/// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
+  /// Whether the output has colours: only on a terminal, and unless `NO_COLOR` is set.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-  /// The number of columns; 80 without a terminal.
+  /// The number of columns, or 80 without a terminal.
   static var width: Int { size.map { Int($0.ws_col) } ?? 80 }
 
-  /// The number of lines; 24 without a terminal.
+  /// The number of lines, or 24 without a terminal.
   static var height: Int { size.map { Int($0.ws_row) } ?? 24 }
 
   private static var size: winsize? {
@@ -21,7 +21,9 @@ enum Terminal {
   }
 }
 
-/// A colour, by its number in terminal escape sequences.
+/// A terminal colour.
+///
+/// The raw value is its number in escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32
@@ -34,7 +36,9 @@ enum Color: Int {
   }
 }
 
-/// The progress line of a long command; shown only if standard error is a terminal.
+/// The progress line of a long command.
+///
+/// It is shown only if standard error is a terminal.
 struct ProgressLine: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

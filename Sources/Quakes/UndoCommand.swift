@@ -11,9 +11,9 @@ struct UndoCommand: Command {
     Usage: quakes undo [options]
     Example: quakes undo
 
-    It removes the quakes that the import added, and restores those that it changed.
-    It fails if quakes were changed otherwise since. Repeat it for the import before
-    that; quakes at lists the kept states.
+    The command removes the quakes that the import added, and restores the quakes
+    that it changed. It fails if quakes have been changed in another way since then.
+    Repeat it to undo the import before. quakes at lists the kept states.
     """
 
   /// The author of the changes in the history.
@@ -28,11 +28,11 @@ struct UndoCommand: Command {
       throw CommandError.failure(
         past.states.isEmpty
           ? "There is no import to undo."
-          : "No import is left to undo: no older state is kept. Type quakes at to see all states."
+          : "No import is left to undo: no older state is kept. Run quakes at to list all states."
       )
     }
     let changes = try revert(step, in: container)
-    // Older states stay for further undos; the next import releases them.
+    // Older states are kept for further undos; the next import releases them.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())
@@ -40,7 +40,7 @@ struct UndoCommand: Command {
     let (gone, changed) = (changes.deleted.count, changes.updated.count)
     print(
       "Undid the import of \(step.imported.time): \(gone.grouped) quakes removed, "
-        + "\(changed.grouped) changed back; \(count.grouped) left")
+        + "\(changed.grouped) restored; \(count.grouped) left")
     try container.store.close()
   }
 
@@ -56,7 +56,7 @@ struct UndoCommand: Command {
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
         "\(count.grouped) quakes were changed since the import of \(step.imported.time), so it "
-          + "stays. Type quakes diff \(time) to see them.")
+          + "was not undone. Run quakes diff \(time) to see the changes.")
     }
   }
 }

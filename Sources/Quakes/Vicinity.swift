@@ -11,7 +11,9 @@ struct Vicinity {
   private static let defaultRadius = 100.0
   private static let earthRadius = 6371.0
 
-  /// Parses `LAT,LON` or `LAT,LON,KM`; `nil` for anything else.
+  /// Parses `LAT,LON` or `LAT,LON,KM`.
+  ///
+  /// Returns `nil` for anything else.
   init?(_ text: String) {
     let components = text.split(separator: ",", omittingEmptySubsequences: false)
     let numbers = components.compactMap { Double($0.trimmingPrefix(" ")) }
@@ -24,13 +26,14 @@ struct Vicinity {
     guard radius > 0, radius.isFinite else { return nil }
   }
 
-  /// Returns the distance of a quake within the circle from its centre, in kilometres; `nil` for
-  /// all others.
+  /// Returns the distance of a quake from the centre of the circle, in kilometres.
+  ///
+  /// Returns `nil` for a quake outside the circle.
   func distance(to quake: Quake) -> Double? {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
     }
-    // The haversine formula, which is also exact for small distances.
+    // The haversine formula is accurate for small distances too.
     let first = sin((otherLatitude - latitude).inRadians / 2)
     let second = sin((otherLongitude - longitude).inRadians / 2)
     let share =
@@ -39,7 +42,9 @@ struct Vicinity {
     return distance <= radius ? distance : nil
   }
 
-  /// The predicate for a square around the circle, which the store can evaluate.
+  /// The predicate for a square around the circle.
+  ///
+  /// Unlike the circle, the store can evaluate it.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius
@@ -47,14 +52,16 @@ struct Vicinity {
       let (south, north) = (latitude - height, latitude + height)
       let rows = try QueryPredicate<Quake>(
         format: "latitude >= %@ AND latitude <= %@", south, north)
-      // A circle around a pole includes all longitudes.
+      // A circle that contains a pole includes all longitudes.
       guard south > -90, north < 90 else { return rows }
       let width = asin(min(1, sin(angle) / cos(latitude.inRadians))).inDegrees
       return try rows && columns(longitude - width, longitude + width)
     }
   }
 
-  /// Returns the predicate for longitudes between two, one of which may be beyond 180 degrees.
+  /// Returns the predicate for the longitudes between two limits.
+  ///
+  /// One limit may be beyond 180 degrees.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

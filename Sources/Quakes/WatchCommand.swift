@@ -1,10 +1,10 @@
 import Foundation
 import Heartwood
 
-/// `quakes watch`: a live list on the screen that updates after each import.
+/// `quakes watch`: shows a live list that updates after each import.
 ///
-/// The list belongs to a pinned context, so all of it is from one generation, however many other
-/// programs write. ``RemoteChanges`` reports their commits; merging the history advances the
+/// The list belongs to a pinned context, so all its quakes are from one generation, however many
+/// other programs write. ``RemoteChanges`` reports their commits; merging the history advances the
 /// context, and the results controller reports the resulting changes.
 struct WatchCommand: Command {
   static let name = "watch"
@@ -19,12 +19,12 @@ struct WatchCommand: Command {
       --changes N           end after N changes
       --limit N             in a pipe, print at most N quakes of each change
                             (default: 10)
-      --json                print a line of JSON with at most N quakes first, and
-                            one for each change, with all quakes concerned
+      --json                print a line of JSON with at most N quakes, then a line
+                            for each change, with all quakes that it affects
 
-    On a terminal the list fills the screen, newest quakes first; + marks those that
-    the last change added, ~ those it changed, and q quits. In a pipe it prints the
-    newest quakes, and then a block of lines for each change.
+    On a terminal, the list fills the screen, newest quakes first. + marks quakes
+    that the last change added, and ~ quakes that it changed. Press q to quit. In a
+    pipe, it prints the newest quakes, then a block of lines for each change.
     """
 
   private static let defaultLimit = 10
@@ -48,7 +48,7 @@ struct WatchCommand: Command {
     wantsJSON = arguments.flag("--json")
   }
 
-  /// The events that the program waits for.
+  /// The events for which the program waits.
   private enum Event {
     case written
     case changed(ResultsChange)
@@ -64,7 +64,8 @@ struct WatchCommand: Command {
   @MainActor private func watch(_ container: PersistentContainer) async throws {
     let (events, happens) = AsyncStream.makeStream(of: Event.self)
     let written = container.remoteChanges
-    // Read before the list: transactions in between are merged again, which is harmless.
+    // Read the position before the list: transactions in between are merged again, which is
+    // harmless.
     var position = try container.currentHistoryToken
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
@@ -111,7 +112,7 @@ struct WatchCommand: Command {
       case .screen(.ended): return
       case .screen: break
       case .closed:
-        throw CommandError.failure("The store can no longer be read. Type: quakes watch")
+        throw CommandError.failure("The store can no longer be read. Run quakes watch again.")
       }
       try show()
       if seen == changeCount { return }

@@ -1,15 +1,15 @@
 import Foundation
 import Heartwood
 
-/// The output of `quakes watch` for a list: on the screen, and in a pipe.
+/// Formats the output of `quakes watch`, for the screen and for a pipe.
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
-  /// The effect of the last change.
+  /// The quakes that the last change added.
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
-  /// The last transaction of the history.
+  /// The last transaction in the history.
   private var written: PersistentHistoryTransaction?
 
   private static let titles = "  time (UTC)           magnitude  depth km  code        place"
@@ -21,7 +21,7 @@ import Heartwood
 
   // MARK: Events
 
-  /// Records a transaction of the history.
+  /// Records the last transaction in the history.
   mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// Records a change of the list.
@@ -29,7 +29,7 @@ import Heartwood
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
       switch step {
-      // A moved quake is removed and inserted.
+      // A moved quake is reported as a removal and an insertion.
       case .insert(_, let id, .some): changed.insert(id)
       case .insert(_, let id, nil): added.insert(id)
       case .remove(_, _, nil): goneCount += 1
@@ -47,7 +47,7 @@ import Heartwood
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// Returns the effect of the last change.
+  /// Returns the lines that describe the last change.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -61,7 +61,8 @@ import Heartwood
 
   // MARK: JSON output
 
-  /// The content of one line: first the newest quakes, later the effect of a change.
+  /// The content of one line of JSON: the newest quakes in the first line, the effect of a change
+  /// in every other line.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?
@@ -80,7 +81,7 @@ import Heartwood
     return try line(Report(count: count, generation: generation, quakes: quakes))
   }
 
-  /// Returns the effect of the last change, as one line of JSON.
+  /// Returns one line of JSON that describes the last change.
   func changeJSON() throws -> String {
     func quakes(_ ids: Set<ManagedObjectID>) -> [ListedQuake] {
       ids.compactMap { controller.index(of: $0) }.sorted()
@@ -114,7 +115,7 @@ import Heartwood
     return Array(lines.prefix(height))
   }
 
-  /// The number of quakes and the generation.
+  /// The title, with the number of quakes and the generation.
   private var title: String {
     get throws {
       let number = try generation.map { Int($0).grouped } ?? "-"
@@ -122,7 +123,7 @@ import Heartwood
     }
   }
 
-  /// The generation that this process holds: the list is pinned to it.
+  /// The generation to which the list is pinned, and which this process therefore holds.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame

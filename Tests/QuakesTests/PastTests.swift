@@ -87,7 +87,7 @@ struct PastTests {
     first.expectFine()
     #expect(
       first.output
-        == "Undid the import of \(times[3]): 1 quakes removed, 1 changed back; 2 left\n")
+        == "Undid the import of \(times[3]): 1 quakes removed, 1 restored; 2 left\n")
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
     // A later import can be undone before the earlier ones.
@@ -110,8 +110,8 @@ struct PastTests {
     try quakes.run("follow", file).expectFine()
     let times = try times(quakes)
     try quakes.run("undo").expectComplaint(
-      "2 quakes were changed since the import of \(times[2]), so it stays",
-      "Type quakes diff \(times[2])", exitCode: 1)
+      "2 quakes were changed since the import of \(times[2]), so it was not undone",
+      "Run quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
     // A later import can be undone although the changed one cannot.
     try importFeeds(quakes, "d")
@@ -143,10 +143,10 @@ struct PastTests {
     let quakes = try QuakesFixture()
     for arguments in [["at"], ["at", "7d"], ["diff", "7d"], ["undo"], ["watch"]] {
       try ProgramRun("quakes", arguments + ["--store", quakes.path])
-        .expectComplaint(of: "quakes", ["Type: quakes import FILE"], exitCode: 1, #_sourceLocation)
+        .expectComplaint(of: "quakes", ["Run: quakes import FILE"], exitCode: 1, #_sourceLocation)
     }
     try quakes.importFeed(FeedContent([])).expectFine()
-    #expect(try quakes.run("at").output == "No states are kept yet. Type: quakes import FILE\n")
+    #expect(try quakes.run("at").output == "No states are kept yet. Run: quakes import FILE\n")
     try quakes.run("diff", "7d").expectComplaint("No states are kept yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)
   }

@@ -15,7 +15,7 @@ struct CommandLineTests {
     let help = try ToolRun("--help")
     help.expectFine()
     for command in Self.commands { #expect(help.output.contains("\n  \(command) ")) }
-    #expect(help.output.contains("Exit codes: 0 fine; 1 "))
+    #expect(help.output.contains("Exit codes: 0 success; 1 "))
     #expect(try ToolRun("-h").output == help.output)
   }
 
@@ -52,15 +52,15 @@ struct CommandLineTests {
     try ToolRun([]).expectComplaint("A command is missing", exitCode: 2)
     try ToolRun("dmup", "x").expectComplaint("no command dmup. Did you mean dump?", exitCode: 2)
     try ToolRun("veri", "x").expectComplaint("Did you mean verify?", exitCode: 2)
-    try ToolRun("q", "x").expectComplaint("no command q. Type ", exitCode: 2)
+    try ToolRun("q", "x").expectComplaint("no command q. Run ", exitCode: 2)
   }
 
   @Test func `requires exactly the operands of a command`() throws {
     try ToolRun("info").expectComplaint(
-      "PATH is missing. Type: heartwoodctl info PATH [--json]", exitCode: 2)
+      "PATH is missing. Usage: heartwoodctl info PATH [--json]", exitCode: 2)
     try ToolRun("copy", "a").expectComplaint("TARGET is missing", exitCode: 2)
     try ToolRun("keep", "a").expectComplaint("NAME is missing", exitCode: 2)
-    try ToolRun("info", "a", "b").expectComplaint("b is one word too many", exitCode: 2)
+    try ToolRun("info", "a", "b").expectComplaint("Unexpected argument b.", exitCode: 2)
     try ToolRun("info", "").expectComplaint("PATH is empty", exitCode: 2)
     try ToolRun("copy", "a", "").expectComplaint("TARGET is empty", exitCode: 2)
     try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command a\u{1B}[31m\n."#, exitCode: 2)
@@ -75,7 +75,7 @@ struct CommandLineTests {
     try ToolRun("dump", "a", "--at", "-1").expectComplaint("--at -1 is invalid", exitCode: 2)
     try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
     try ToolRun("dump", "a", "--at", "1", "--named", "b").expectComplaint(
-      "Type only one of them", exitCode: 2)
+      "Use only one of them", exitCode: 2)
     try ToolRun("dump", "a", "--from", "1").expectComplaint("needs a keyspace", exitCode: 2)
   }
 

@@ -101,7 +101,7 @@ struct MaintenanceCommandTests {
     let run = try store.run("copy", newest)
     run.expectFine()
     #expect(run.output.hasPrefix("Generation \(store.newest.frame), "))
-    #expect(run.output.hasSuffix(" is now the store \(newest).\n"))
+    #expect(run.output.hasSuffix(" to the new store \(newest).\n"))
     let before = store.path + "-before"
     let document = try store.run("copy", before, "--named", "before", "--json").json()
     #expect(document["generation"] as? Int == Int(store.before.frame))

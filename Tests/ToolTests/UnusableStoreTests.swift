@@ -19,7 +19,7 @@ struct UnusableStoreTests {
   @Test func `is a missing one`() throws {
     let directory = try ScratchDirectory()
     for run in try runs(directory.path(of: "none")) {
-      run.expectComplaint("There is nothing at ", "Type the directory of a store.", exitCode: 1)
+      run.expectComplaint("There is nothing at ", "Specify the directory of a store.", exitCode: 1)
     }
     // If a command had opened the store for writing, it would have created one.
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])

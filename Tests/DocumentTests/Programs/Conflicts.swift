@@ -57,18 +57,18 @@ func countTwice(_ container: PersistentContainer) throws {
       return
     }
     if conflict.isDeletedHere {
-      // Deleted here, changed by others since: keep it.
+      // Deleted here, but changed by others: keep it.
       conflict.isDeleted = false
       return
     }
-    // Both have counted: add up the differences.
+    // Both sides changed the stock: add up the differences.
     if case .integer(let base)? = conflict.base["stock"],
       case .integer(let mine)? = conflict.mine["stock"],
       case .integer(let their)? = theirs["stock"]
     {
       conflict.result["stock"] = .integer(their + mine - base)
     }
-    // Others have moved it: keep their shelf.
+    // If others have moved it, keep their shelf.
     let shelf = conflict.theirReferences?["shelf"]
     if shelf != conflict.baseReferences["shelf"] {
       conflict.resultReferences.updateValue(shelf, forKey: "shelf")

@@ -17,7 +17,7 @@ func pin(_ container: PersistentContainer, _ request: FetchRequest<Quake>) async
   let strong = try view.fetch(request)  // chooses a generation, such as 7
   // other contexts insert, change and delete
   let again = try view.fetch(request)  // the same result
-  print(strong[0].comments.count)  // faults read 7 too, even of deleted rows
+  print(strong[0].comments.count)  // faults read generation 7 too, even of rows deleted since
 
   let token = view.queryGenerationToken
   let report = try await container.performBackgroundTask(pinnedTo: token) { context in
@@ -56,17 +56,17 @@ func keep(
   _ container: PersistentContainer, _ token: QueryGenerationToken, _ id: ManagedObjectID,
   _ yesterday: Date
 ) throws {
-  // Kept across restarts, under this name.
+  // Keeps the generation across restarts, under this name.
   try container.keepGeneration(token, as: "before the import")
   if let kept = try container.keptGeneration("before the import") {
     let old = try container.newContext(pinnedTo: kept)
     print(try old.count(for: FetchRequest<Quake>()))
   }
   let count = try container.read(at: yesterday) { try $0.count(for: FetchRequest<Quake>()) }
-  // Without history, by comparing pages.
+  // Compares pages; needs no history.
   let changes = try container.changes(from: token, to: .current)
   let versions = try container.versions(of: id, from: token, to: .current)
-  // One new generation, equal to the old one.
+  // Commits one new generation, equal to the old one.
   try container.revert(to: token, author: "undo")
 
   _ = (count, changes, versions)

@@ -9,7 +9,7 @@ final class Note: ManagedObject {
 func keepNotes(at url: URL) throws {
   let container = try PersistentContainer(url: url, schema: Schema(Note.self))
   let context = container.newContext()
-  Note(context: context).text = "Water the tree"
+  Note(context: context).text = "Book flights"
   try context.save()
 
   let open = FetchRequest<Note>(where: #Predicate { !$0.isDone })

@@ -1,12 +1,12 @@
 import HeartwoodEngine
 
-func keepRings(at path: String) throws {
+func saveOrder(at path: String) throws {
   let store = try Store(at: path)
   try store.write { transaction in
-    try transaction.keyspace("rings").put(1871, Array("dry".utf8))
+    try transaction.keyspace("orders").put(1871, Array("open".utf8))
   }
   let snapshot = try store.snapshot()
-  let value = try snapshot.keyspace("rings")?.get(1871)
+  let value = try snapshot.keyspace("orders")?.get(1871)
 
   _ = value
 }

@@ -22,7 +22,7 @@ func measure(_ container: PersistentContainer) throws {
     print("Generation \(held.generation.frame) keeps \(held.retainedByteCount) bytes.")
   }
   for live in try container.store.liveGenerations() {
-    print(live.generation.frame, live.holders.map { $0.name ?? "somebody" })
+    print(live.generation.frame, live.holders.map { $0.name ?? "unnamed" })
   }
 }
 

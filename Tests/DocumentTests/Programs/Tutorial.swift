@@ -72,7 +72,7 @@ func watch(_ container: PersistentContainer) throws {
   print("The view is pinned:")
   try show(view)
   print("Import something elsewhere, then press return.")
-  fflush(nil)  // shown at once, into a pipe too
+  fflush(nil)  // show the output at once, even through a pipe
 
   while readLine() != nil {
     print("The view is as it was:")
@@ -80,7 +80,7 @@ func watch(_ container: PersistentContainer) throws {
     for transaction in try container.fetchHistory(after: position) {
       try view.mergeChanges(from: transaction)
       position = transaction.token
-      print("Merged \(transaction.changes.count) quakes from \(transaction.author ?? "somebody").")
+      print("Merged \(transaction.changes.count) quakes from \(transaction.author ?? "unknown").")
     }
     try show(view)
     fflush(nil)

@@ -17,7 +17,7 @@ func trackOrders(at path: String) throws -> [String] {
     try transaction.keyspace("orders").put(1872, Array("shipped".utf8))
   }
 
-  // The old snapshot keeps its generation; a new one reads the newest.
+  // The old snapshot still reads its generation; a new snapshot reads the newest.
   var lines: [String] = []
   for snapshot in [before, try store.snapshot()] {
     try snapshot.keyspace("orders")?.forEach(from: 1872) { key, value in
