@@ -32,7 +32,7 @@ struct CommitBoundaryCrashTests {
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D7"),
-    arguments: SimulationScale.isLong ? [3, 11] : [11] as [UInt64])
+    arguments: TestScale.pick(quick: [11], all: [11], long: [3, 11] as [UInt64]))
   func `is complete after a power cut at every call`(seed: UInt64) throws {
     let found = try slots(seed: seed)
     // A segment has eight slots, of which slots 1 to 6 contain frames.
@@ -103,7 +103,7 @@ struct CommitBoundaryCrashTests {
       steps, seed: seed, atCall: complete.callCount - Int(seed), leavesPart: true)
     var generator = SeededGenerator(seed: seed)
     var states = 0
-    let share = SimulationScale.isLong ? 4 : TestBuild.isOptimised ? 12 : 48
+    let share = TestScale.pick(quick: 48, all: 12, long: 4)
     for first in 1...15 {
       let one = opened(run.disk.crashed(.everything), cutAt: first)
       for second in 1...15 {

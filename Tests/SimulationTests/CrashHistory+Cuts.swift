@@ -16,8 +16,8 @@ extension CrashHistory {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A debug build tries only every fourth call; the first one depends on the seed.
-    let step = TestBuild.isOptimised ? 1 : 4
+    // A quick run tries only every fourth call; the first one depends on the seed.
+    let step = TestScale.pick(quick: 4, all: 1, long: 1)
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
         let run = try cut(steps, seed: seed, atCall: call, leavesPart: leavesPart, options)
@@ -45,10 +45,10 @@ extension CrashHistory {
 
   /// Returns the disks that a power cut may leave now, or a selection if there are too many.
   private func outcomes() -> [SimulatedDisk] {
-    let limit = SimulationScale.count(64, timesWhenLong: 2)
+    let limit = TestScale.pick(quick: 13, all: 64, long: 128)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
     var outcomes = [disk.crashed(.nothing), disk.crashed(.everything)]
-    let perMode = SimulationScale.count(2, timesWhenLong: 2)
+    let perMode = TestScale.pick(quick: 1, all: 2, long: 4)
     for mode in CrashMode.allCases {
       for seed in 0..<perMode {
         let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]

@@ -104,7 +104,7 @@ struct CrashTests {
     group: Int
   ) throws {
     var states = 0
-    let count = SimulationScale.count(30, timesWhenLong: 4)
+    let count = TestScale.pick(quick: 6, all: 30, long: 120)
     for number in 0..<count {
       let seed = UInt64(group * 10_000 + number)
       states += try cutLong(seed)
@@ -149,7 +149,7 @@ struct CrashTests {
 
   @Test(.evidence("D4"), arguments: 0..<4)
   func `loses no commit when only the process dies`(group: Int) throws {
-    for number in 0..<SimulationScale.count(15, timesWhenLong: 4) {
+    for number in 0..<TestScale.pick(quick: 3, all: 15, long: 60) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSteps(seed: seed, count: 20)
       var generator = SeededGenerator(seed: seed)
@@ -169,7 +169,7 @@ struct CrashTests {
   func `loses no larger transaction when only the process dies`(
     group: Int
   ) throws {
-    for number in 0..<SimulationScale.count(10, timesWhenLong: 4) {
+    for number in 0..<TestScale.pick(quick: 2, all: 10, long: 40) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSpillingSteps(seed: seed, count: 15)
       var generator = SeededGenerator(seed: seed)

@@ -45,7 +45,7 @@ struct DamageTests {
     var generator = SeededGenerator(seed: UInt64(group))
     var (count, noticed) = (0, 0)
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let few = SimulationScale.isLong ? 24 : 512
+      let few = TestScale.pick(quick: 2048, all: 512, long: 24)
       var offset = group
       while offset < bytes.count {
         let context = "bit \(offset % 8) of byte \(offset) of \(name)"
@@ -54,7 +54,8 @@ struct DamageTests {
         if expectRightOrNoticed(try sample.outcome(of: files), sample, context) { noticed += 1 }
         count += 1
         let isEmpty = sample.isEmptyPage(name, at: offset)
-        offset += few * (isEmpty ? 64 : 1) + (SimulationScale.isLong ? 0 : generator.below(few))
+        offset += few * (isEmpty ? 64 : 1)
+        if TestScale.current < .long { offset += generator.below(few) }
       }
     }
     print("flipped bits: \(count), of which \(noticed) were noticed (group \(group))")
@@ -70,7 +71,7 @@ struct DamageTests {
       $0.hasPrefix("wal-") && !sample.isEmptyPage($0, at: WrittenStore.pageByteCount)
     }.max()
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let step = WrittenStore.pageByteCount / (SimulationScale.isLong ? 8 : 1)
+      let step = WrittenStore.pageByteCount / TestScale.pick(quick: 1, all: 1, long: 8)
       for end in stride(from: 0, through: bytes.count, by: bytes.count < step ? 8 : step) {
         for offset in [-1, 0, 1] where (0..<bytes.count).contains(end + offset) {
           var files = sample.files

@@ -43,7 +43,7 @@ struct FooterCrashTests {
     try complete.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<SimulationScale.count(50, timesWhenLong: 2) {
+    for _ in 0..<TestScale.pick(quick: 10, all: 50, long: 100) {
       let call = Int(generator.next() % UInt64(complete.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(

@@ -70,7 +70,7 @@ struct LyingDiskTests {
         path.contains("/wal-") || (alsoNames && !path.contains("/store/"))
       }
       for mode in CrashMode.allCases {
-        for seed in 0..<SimulationScale.count(12, timesWhenLong: 3) {
+        for seed in 0..<TestScale.pick(quick: 3, all: 12, long: 36) {
           let disk = run.disk.crashed(.seeded(UInt64(seed), mode, [.staleGarbage]))
           let context = "history \(number), \(mode), seed \(seed)"
           if let outcome = outcome(run, disk, context) { outcomes[outcome, default: 0] += 1 }

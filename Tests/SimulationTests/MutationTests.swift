@@ -21,7 +21,7 @@ struct MutationTests {
   /// Changes only footers, so that each of their fields is covered.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
-    for number in 0..<SimulationScale.count(60, timesWhenLong: 8) {
+    for number in 0..<TestScale.pick(quick: 12, all: 60, long: 480) {
       let seed = UInt64(group * 100_000 + number)
       var mutator = Mutator(seed: seed)
       _ = try metError(mutator.footerDamage(sample: 0, repairs: seed % 2 == 1), "seed \(seed)")
@@ -33,7 +33,7 @@ struct MutationTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
-    for number in 0..<SimulationScale.count(100, timesWhenLong: 8) {
+    for number in 0..<TestScale.pick(quick: 20, all: 100, long: 800) {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
@@ -51,7 +51,7 @@ struct MutationTests {
 
   @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
   func `returns correct data or an error`(group: Int) throws {
-    let count = SimulationScale.count(80, timesWhenLong: 8)
+    let count = TestScale.pick(quick: 16, all: 80, long: 640)
     var refused = 0
     for number in 0..<count {
       let seed = UInt64(group * 100_000 + number)
@@ -83,7 +83,7 @@ struct MutationTests {
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
       // Use different offsets in each page, so that all kinds of fields are covered.
-      let step = SimulationScale.isLong ? 61 : 997
+      let step = TestScale.pick(quick: 2999, all: 997, long: 61)
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)
         let damage = StoreDamage(sample: 0, repairs: false, edits: [edit])

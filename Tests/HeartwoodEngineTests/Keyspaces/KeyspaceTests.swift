@@ -33,7 +33,9 @@ struct KeyspaceTests {
     return options
   }
 
-  @Test(.evidence("I1"), .evidence("I4"), .evidence("D5"), arguments: settings)
+  @Test(
+    .evidence("I1"), .evidence("I4"), .evidence("D5"),
+    arguments: TestScale.some(settings, every: 3))
   func `has the same contents as a dictionary, in every snapshot`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try StoreFixture.onDisk(options(setting))

@@ -1,4 +1,3 @@
-import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -7,8 +6,6 @@ import Testing
 @Suite("The limit", .serialized)
 struct LimitsTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
-  /// Whether sizes that take long are tested: the environment variable `HEARTWOOD_LONG` is 1.
-  private static let isLong = ProcessInfo.processInfo.environment["HEARTWOOD_LONG"] == "1"
 
   private func run(
     _ access: StoreOptions.Access, _ body: (Store) throws -> Void
@@ -208,7 +205,7 @@ struct LimitsTests {
     }
   }
 
-  @Test(.enabled(if: isLong), arguments: accesses)
+  @Test(.enabled(if: TestScale.current >= .long), arguments: accesses)
   func `of values can be reached, and its bytes can be read`(access: StoreOptions.Access) throws {
     try run(access) { store in
       let limit = Limits.maxValueByteCount

@@ -37,15 +37,16 @@ struct ChangesHistoryTests {
     return setting.access == .mapped ? try .onDisk(options) : .inMemory(options)
   }
 
-  @Test(.evidence("I10"), arguments: TestBuild.some(settings))
+  @Test(.evidence("I10"), arguments: TestScale.some(settings))
   func `are the same as those of a full comparison`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try fixture(setting)
     var model = KeyspaceModel()
+    let stepCount = TestScale.pick(quick: 10, all: 30)
     for opening in 0..<2 {
       try fixture.run { store in
         var versions = [Version(snapshot: try store.snapshot(), model: model)]
-        for step in 0..<30 {
+        for step in 0..<stepCount {
           try store.write { transaction in
             for _ in 0..<1 + random.below(30) {
               try change(transaction, &model, &random, setting.pageByteCount)
@@ -55,7 +56,7 @@ struct ChangesHistoryTests {
             versions.append(Version(snapshot: try store.snapshot(), model: model))
           }
           if random.isTrue(in256: 50) { try store.checkpoint() }
-          guard versions.count > 5 || step == 29 else { continue }
+          guard versions.count > 5 || step == stepCount - 1 else { continue }
           try expectAllPairs(store, versions, "opening \(opening), step \(step), \(setting)")
           versions.remove(at: random.below(versions.count))
         }

@@ -1,4 +1,3 @@
-import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -6,8 +5,8 @@ import Testing
 /// Tests the cost of finding the live generations of another process.
 @Suite("The cost of live generations", .serialized)
 struct LiveCostTests {
-  private static let counts =
-    ProcessInfo.processInfo.environment["HEARTWOOD_LONG"] == "1" ? [100, 1000, 10_000] : [100]
+  private static let counts = TestScale.pick(
+    quick: [100], all: [100], long: [100, 1000, 10_000])
 
   /// A lock query returns only one lock, so the ranges on both sides of it must be queried too.
   @Test(.evidence("I6"), arguments: counts)

@@ -53,13 +53,15 @@ struct SeveralProcessesTests {
     return try .onDisk(options)
   }
 
-  @Test(.evidence("I1"), .evidence("I5"), .evidence("I8"), arguments: settings)
+  @Test(
+    .evidence("I1"), .evidence("I5"), .evidence("I8"),
+    arguments: TestScale.some(settings, every: 5))
   func `shows the commits of all processes in each of them`(setting: Setting) throws {
     let original = try fixture(setting)
     var world = World(
       processes: (0..<3).map { _ in Process(fixture: original.elsewhere()) },
       random: SeededGenerator(seed: setting.seed))
-    for step in 0..<400 {
+    for step in 0..<TestScale.pick(quick: 150, all: 400) {
       let number = world.random.below(world.processes.count)
       do { try perform(&world, number) } catch {
         Issue.record("\(setting), step \(step), process \(number): \(error)")

@@ -227,13 +227,14 @@ struct SavepointTests {
     let context = "seed \(memory.seed), \(memory.pageCount) pages"
     var modelled = ModelledTransaction(seed: memory.seed)
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
+    let stepCount = TestScale.pick(quick: 20, all: 60)
     for round in 0..<3 {
       // Each opening finds the store as a dead process left it.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {
         let generation = try store.write { transaction in
-          try modelled.nestedSteps(&transaction, count: 60, depth: 4)
+          try modelled.nestedSteps(&transaction, count: stepCount, depth: 4)
           try modelled.expectShown(by: transaction)
         }
         passed.append((generation, modelled.model))

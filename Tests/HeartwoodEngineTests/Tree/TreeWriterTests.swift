@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A tree writer")
 struct TreeWriterTests {
-  @Test(arguments: TreeModel.KeyShape.allCases, TestBuild.some([UInt64(1), 2, 3]))
+  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(1), 2, 3], every: 3))
   func `has the same contents as a dictionary`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
     for pageByteCount in [4096, 65_536] {
       try compareWithModel(shape, seed, pageByteCount: pageByteCount)

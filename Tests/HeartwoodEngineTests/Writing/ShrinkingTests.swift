@@ -151,7 +151,7 @@ struct ShrinkingTests {
 
   /// The page counts of the commits decrease and increase; some commits are checkpointed, others
   /// remain in the log.
-  @Test(.evidence("D2"), arguments: 0..<8 as Range<UInt64>)
+  @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture.onDisk(

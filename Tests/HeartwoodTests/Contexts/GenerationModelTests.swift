@@ -5,9 +5,6 @@ import Testing
 
 @Suite("Random work of two processes")
 struct GenerationModelTests {
-  private static let isLong =
-    ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
-
   @Test(
     .evidence("QG-04"), .evidence("QG-07"), .evidence("QG-08"), .evidence("QG-11"),
     .evidence("QG-12"), .evidence("QG-14"), .evidence("QG-16"), .evidence("QG-22"),
@@ -15,14 +12,15 @@ struct GenerationModelTests {
     .evidence("QG-33"), .evidence("QG-38"), .evidence("QG-48"), .evidence("QG-54"),
     .evidence("QG-55"),
     .evidence("C-02"), .evidence("H-01"), .evidence("H-02"),
-    arguments: 0..<(isLong ? 40 : 2) as Range<UInt64>)
+    arguments: 0..<UInt64(TestScale.pick(quick: 1, all: 2, long: 40)))
   func `every context shows the generation that it reads`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
     let (directory, url) = (scratch.path(of: ""), URL(filePath: scratch.path(of: "store")))
     try TileRun.fill(url)
     try TilePipe.make(in: directory)
     async let served: Void = Self.other(directory, url.path)
-    let failure = await Self.drive(directory, url, seed, steps: Self.isLong ? 1500 : 220)
+    let stepCount = TestScale.pick(quick: 220, all: 220, long: 1500)
+    let failure = await Self.drive(directory, url, seed, steps: stepCount)
     await served
     if let failure { Issue.record("seed \(seed), \(failure)") }
   }

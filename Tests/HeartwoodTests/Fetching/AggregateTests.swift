@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Aggregates and values")
 struct AggregateTests {
-  @Test(.evidence("FO-04"), arguments: 0..<2 as Range<UInt64>)
+  @Test(.evidence("FO-04"), arguments: TestScale.seeds(quick: 1, all: 2))
   func `aggregates equal those computed from arrays of the objects`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: 120)
     for number in 0..<Herd.questionCount(20) {

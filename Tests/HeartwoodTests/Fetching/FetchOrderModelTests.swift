@@ -8,7 +8,8 @@ import Testing
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(
-    .evidence("FO-01"), .evidence("FO-02"), .evidence("FO-03"), arguments: 0..<3 as Range<UInt64>)
+    .evidence("FO-01"), .evidence("FO-02"), .evidence("FO-03"),
+    arguments: TestScale.seeds(quick: 1, all: 3))
   func `fetches with random sort orders equal sorted arrays`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: 250)
     var indexed = 0

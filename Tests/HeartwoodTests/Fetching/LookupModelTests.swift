@@ -36,7 +36,7 @@ struct LookupModelTests {
     #expect(many < few * 80, "\(few), \(many)")
   }
 
-  @Test(.evidence("F-15"), arguments: UInt64(0)..<12)
+  @Test(.evidence("F-15"), arguments: TestScale.seeds(quick: 3, all: 12))
   func `a lookup equals a fetch after every kind of change`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture()

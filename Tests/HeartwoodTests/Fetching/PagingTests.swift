@@ -95,7 +95,7 @@ struct PagingTests {
     #expect(try context.fetch(request) == Array(all.prefix(20)))
   }
 
-  @Test(.evidence("FO-02"), arguments: UInt64(0)..<4)
+  @Test(.evidence("FO-02"), arguments: TestScale.seeds(quick: 1, all: 4))
   func `paging finds the same objects without indexes and with unsaved changes`(seed: UInt64) throws
   {
     var random = SeededGenerator(seed: seed)

@@ -115,7 +115,8 @@ private final class MergeRun {
 @Suite("Random changes in two contexts")
 struct MergeModelTests {
   @Test(
-    .evidence("C-02"), arguments: MergeReference.Policy.allCases, UInt64(0)..<4)
+    .evidence("C-02"), arguments: MergeReference.Policy.allCases,
+    TestScale.seeds(quick: 1, all: 4))
   func `random merges equal those of a plain reference`(
     policy: MergeReference.Policy, seed: UInt64
   ) throws {

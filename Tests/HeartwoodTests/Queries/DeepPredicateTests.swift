@@ -90,7 +90,7 @@ struct DeepPredicateTests {
     return result
   }
 
-  @Test(.evidence("P-11"), arguments: Shape.allCases)
+  @Test(.evidence("P-11"), arguments: TestScale.some(Shape.allCases, every: 4))
   private func `a predicate of 100,000 terms is evaluated on a 512 KiB stack`(shape: Shape) throws {
     let found = Mutex<[Int]>([])
     let error = try withSongs { context in

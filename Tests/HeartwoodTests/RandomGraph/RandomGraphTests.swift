@@ -5,15 +5,14 @@ import Testing
 
 @Suite("Random work on a graph with all kinds of relationships")
 struct RandomGraphTests {
-  private static let isLong =
-    ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
-  private static let stepCount = isLong ? 2500 : 1000
+  private static let stepCount = TestScale.pick(quick: 1000, all: 1000, long: 2500)
+  private static let shortStepCount = TestScale.pick(quick: 400, all: 400, long: 2500)
 
   /// Returns the seeds to run: those in `HEARTWOOD_SEEDS`, such as `31,27`, or the first ones.
   private static func seeds(_ count: UInt64) -> [UInt64] {
     let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
     return chosen?.split(separator: ",").compactMap { UInt64($0) }
-      ?? Array(0..<(isLong ? 2000 : count))
+      ?? Array(0..<TestScale.pick(quick: (count + 9) / 10, all: count, long: 2000))
   }
 
   /// Takes random steps, and reports the number of times that each operation was performed.
@@ -39,7 +38,7 @@ struct RandomGraphTests {
 
   @Test(.evidence("G-01"), arguments: seeds(40))
   func `random work can be undone and redone`(seed: UInt64) async {
-    await run("undo", seed, steps: Self.isLong ? Self.stepCount : 400)
+    await run("undo", seed, steps: Self.shortStepCount)
   }
 
   @Test(
@@ -57,16 +56,16 @@ struct RandomGraphTests {
     .evidence("QG-54"), .evidence("QG-55"),
     arguments: seeds(40))
   func `random work in several contexts merges under every policy`(seed: UInt64) async {
-    await run("several", seed, steps: Self.isLong ? Self.stepCount : 400)
+    await run("several", seed, steps: Self.shortStepCount)
   }
 
   @Test(
     .evidence("C-02"), .evidence("C-06"), .evidence("H-01"), .evidence("H-02"),
-    .evidence("QG-27"), arguments: seeds(6).prefix(isLong ? 200 : 6))
+    .evidence("QG-27"), arguments: seeds(6).prefix(TestScale.pick(quick: 2, all: 6, long: 200)))
   func `random work continues in other processes and after reopening`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
-    let stepCount = Self.isLong ? 1000 : 150
+    let stepCount = TestScale.pick(quick: 150, all: 150, long: 1000)
     let relay = CrewRelay(seed: seed, stepCount: stepCount)
     let counts = try await relay.run(at: path) { turn in
       try await #require(processExitsWith: .success) {

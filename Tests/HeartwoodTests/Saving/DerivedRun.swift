@@ -164,7 +164,7 @@ struct DerivedRunTests {
     .evidence("D-02"), .evidence("D-03"),
     arguments: [
       MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback,
-    ], UInt64(9)..<13)
+    ], TestScale.seeds(quick: 1, all: 4))
   func `derived attributes equal a plain computation`(policy: MergePolicy, seed: UInt64) throws {
     do {
       try DerivedRun(policy, seed: seed).run(steps: 200)

@@ -84,7 +84,7 @@ private struct LongTexts {
 
 @Suite("Indexes of long values")
 struct LongIndexTests {
-  @Test(.evidence("V-05"), arguments: 0..<3 as Range<UInt64>)
+  @Test(.evidence("V-05"), arguments: TestScale.seeds(quick: 1, all: 3))
   func `indexes of long values find and sort like a scan`(seed: UInt64) throws {
     let fixture = try GraphFixture(Schema(SubPage.self))
     let context = fixture.context()

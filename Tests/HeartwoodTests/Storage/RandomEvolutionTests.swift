@@ -150,7 +150,9 @@ private struct EvolutionRun {
 
 @Suite("Random migrations")
 struct RandomEvolutionTests {
-  @Test(.evidence("E-01"), .evidence("E-02"), .evidence("E-06"), arguments: 0..<12 as Range<UInt64>)
+  @Test(
+    .evidence("E-01"), .evidence("E-02"), .evidence("E-06"),
+    arguments: TestScale.seeds(quick: 4, all: 12))
   func `a store equals a plain model after each random migration`(seed: UInt64) throws {
     var run = EvolutionRun(seed: seed)
     for _ in 0..<12 {

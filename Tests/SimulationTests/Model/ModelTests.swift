@@ -12,7 +12,7 @@ import Testing
 struct ModelTests {
   /// The seeds; their number is a multiple of the number of settings, so that all settings are
   /// used.
-  private static let seeds = 0..<UInt64(SimulationScale.isLong ? 16 : 8)
+  private static let seeds = 0..<UInt64(TestScale.pick(quick: 8, all: 8, long: 16))
 
   @Test(
     .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),
@@ -20,7 +20,7 @@ struct ModelTests {
     .evidence("B5"), arguments: seeds)
   func `shows the model's contents in every generation`(seed: UInt64) throws {
     let run = try ModelRun(seed: seed)
-    let stepCount = SimulationScale.count(250, timesWhenLong: 4)
+    let stepCount = TestScale.pick(quick: 50, all: 250, long: 1000)
     do { try run.run(stepCount: stepCount) } catch {
       Issue.record("seed \(seed), \(run.setting), \(error)")
     }

@@ -5,7 +5,7 @@ import Testing
 /// Tests real processes on one store, some of which are killed or suspended at random.
 @Suite("Processes on one store", .serialized)
 struct KillTests {
-  private static let seconds = SimulationScale.isLong ? 12.0 : 4.0
+  private static let seconds = TestScale.pick(quick: 2.0, all: 4.0, long: 12.0)
 
   private func fill(
     _ campaign: ProcessCampaign, isMapped: Bool,

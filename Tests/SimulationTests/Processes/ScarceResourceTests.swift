@@ -1,4 +1,3 @@
-import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -167,10 +166,7 @@ struct ScarceResourceTests {
   }
 
   /// The distance between tested occurrences: a long run tests all, a short run every 29th.
-  private static var stride: Int {
-    let scale = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"]
-    return scale == "long" || scale == "deep" ? 1 : 29
-  }
+  private static let stride = TestScale.pick(quick: 97, all: 29, long: 1)
 
   @Test(
     .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases, [true, false])

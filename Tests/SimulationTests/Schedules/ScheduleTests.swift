@@ -11,10 +11,8 @@ struct ScheduleTests {
   /// Long runs explore all orders of two or three participants; other runs are limited to save
   /// time.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
-    guard TestBuild.isOptimised else { return 8 }
-    if SimulationScale.isDeep { return .max }
-    guard SimulationScale.isLong else { return 150 }
-    return scenario.roles.count > 3 ? 600 : .max
+    if TestScale.current == .deep { return .max }
+    return TestScale.pick(quick: 8, all: 150, long: scenario.roles.count > 3 ? 600 : .max)
   }
 
   @Test(
@@ -22,7 +20,8 @@ struct ScheduleTests {
     .evidence("I7"), .evidence("I8"), arguments: ScheduleScenario.all)
   func `shows each of them complete generations in every order`(scenario: ScheduleScenario) throws {
     let summary = Exploration(
-      preemptionBound: SimulationScale.isDeep ? 3 : 2, runLimit: Self.runLimit(scenario), seed: 1
+      preemptionBound: TestScale.current == .deep ? 3 : 2, runLimit: Self.runLimit(scenario),
+      seed: 1
     ).run { ScheduledStores.run(scenario, $0) }
     print(
       "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "
@@ -35,7 +34,7 @@ struct ScheduleTests {
 
   /// Detects accesses that are not steps, and accesses that a step does not declare.
   @Test(
-    .enabled(if: SimulationScale.isLong),
+    .enabled(if: TestScale.current >= .long),
     arguments: ["writer with maintenance, reader", "opener, writer"])
   func `skips no order with a different outcome`(scenario: String) throws {
     let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })

@@ -1,0 +1,49 @@
+import Foundation
+
+/// The amount of work that randomised and exhaustive tests do.
+///
+/// The environment variable `HEARTWOOD_TESTS` selects the scale.
+package enum TestScale: Int, CaseIterable, Comparable, Sendable {
+  /// The default: every test with some of its cases, so that a debug build runs in two minutes.
+  case quick
+  /// Every test with all of its usual cases, as in `.ci/run`, which tests a release build.
+  case all
+  /// Many more seeds, all crash states, and values of a gigabyte.
+  case long
+  /// As `long`, and more orders of several processes, for hours.
+  case deep
+
+  /// The scale of this run.
+  package static let current: TestScale = {
+    guard let name = ProcessInfo.processInfo.environment["HEARTWOOD_TESTS"] else { return .quick }
+    guard let scale = allCases.first(where: { "\($0)" == name }) else {
+      // A misspelt scale must not run fewer tests than the caller expects.
+      let names = allCases.map { "\($0)" }.joined(separator: ", ")
+      fatalError("HEARTWOOD_TESTS is \(name). Use one of: \(names).")
+    }
+    return scale
+  }()
+
+  /// Returns the amount for the scale of this run; that of `all` also applies to a long run, unless
+  /// `long` is given.
+  package static func pick<Amount>(quick: Amount, all: Amount, long: Amount? = nil) -> Amount {
+    switch current {
+    case .quick: quick
+    case .all: all
+    case .long, .deep: long ?? all
+    }
+  }
+
+  /// Returns the first seeds: as many as the scale of this run requires.
+  package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> Range<UInt64> {
+    0..<pick(quick: quick, all: all, long: long)
+  }
+
+  /// Returns all choices, or every `step`-th one in a quick run, beginning with the first.
+  package static func some<Choice>(_ choices: [Choice], every step: Int = 2) -> [Choice] {
+    guard current == .quick else { return choices }
+    return stride(from: 0, to: choices.count, by: step).map { choices[$0] }
+  }
+
+  package static func < (one: TestScale, other: TestScale) -> Bool { one.rawValue < other.rawValue }
+}
