@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Random work on a graph with all kinds of relationships")
+@Suite("Random work on a graph with all kinds of relationships", CrewCounts())
 struct RandomGraphTests {
   private static let stepCount = TestScale.pick(quick: 1000, all: 1000, long: 2500)
   private static let shortStepCount = TestScale.pick(quick: 400, all: 400, long: 2500)
