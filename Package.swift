@@ -38,6 +38,9 @@ let package = Package(
       name: "HeartwoodEngineTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       swiftSettings: settings),
     .testTarget(
+      name: "TreeTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
       name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"],
       swiftSettings: settings),

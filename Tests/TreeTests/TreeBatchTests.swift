@@ -1,4 +1,5 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("A batch of lookups")
@@ -34,7 +35,7 @@ struct TreeBatchTests {
     #expect(NodeView(level.bytes).level == 2)
     fixture.view.release(level)
     var batch = TreeBatch(view: fixture.view, root: fixture.root)
-    var random = SplitMix(3)
+    var random = SeededGenerator(seed: 3)
     for _ in 0..<40 {
       let numbers = (0..<64).map { _ in Int(random.next() % 13_000) }
       #expect(try fill(&batch, numbers.map { key($0) }) == 64)
@@ -51,7 +52,7 @@ struct TreeBatchTests {
 
   @Test func `accepts keys while there is room for the longest`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
-    var random = SplitMix(4)
+    var random = SeededGenerator(seed: 4)
     let keys = (0..<200).map { number in
       [UInt8](repeating: UInt8(number % 3), count: Int(random.next() % 960)) + [UInt8(number)]
     }

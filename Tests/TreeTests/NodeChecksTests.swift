@@ -7,7 +7,7 @@ struct NodeChecksTests {
   private func makeTree(
     _ shape: TreeModel.KeyShape, _ seed: UInt64, pageByteCount: Int
   ) throws -> TreeFixture {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let fixture = try TreeFixture(pageByteCount: pageByteCount)
     for _ in 0..<1200 {
       _ = try fixture.put(shape.key(&random), TreeModel.value(&random, pageByteCount: 4096))
@@ -16,7 +16,7 @@ struct NodeChecksTests {
   }
 
   /// Reads everything in a page; traps if an offset is outside the page.
-  private func readAll(_ page: Bytes, _ scratch: MutableBytes, _ random: inout SplitMix) {
+  private func readAll(_ page: Bytes, _ scratch: MutableBytes, _ random: inout SeededGenerator) {
     guard page.load8(PageLayout.kind.offset) <= PageKind.branch.rawValue else { return }
     let node = NodeView(page)
     for index in 0..<node.count {
@@ -35,8 +35,8 @@ struct NodeChecksTests {
   /// Applies `damage` to a copy of each page in turn, and returns how often the damage was
   /// detected.
   private func tryDamage(
-    _ fixture: TreeFixture, rounds: Int, _ random: inout SplitMix,
-    _ damage: (MutableBytes, inout SplitMix) -> Void
+    _ fixture: TreeFixture, rounds: Int, _ random: inout SeededGenerator,
+    _ damage: (MutableBytes, inout SeededGenerator) -> Void
   ) throws -> (found: Int, unseen: Int) {
     let pageByteCount = fixture.view.pageByteCount
     let copy = ByteBlock(count: pageByteCount)
@@ -68,7 +68,7 @@ struct NodeChecksTests {
   func `keeps accesses within the page for any flipped bits`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let fixture = try makeTree(shape, seed, pageByteCount: 4096)
     let result = try tryDamage(fixture, rounds: 2000, &random) { page, random in
       for _ in 0...random.next() % 3 {
@@ -85,7 +85,7 @@ struct NodeChecksTests {
   func `keeps accesses within the page for any field value`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let fixture = try makeTree(shape, seed, pageByteCount: 4096)
     let values: [UInt16] = [
       0, 1, 2, 8, 9, 39, 40, 41, 960, 961, 4095, 4096, 0x7FFF, 0x8000, 0xFFFF,
@@ -132,7 +132,7 @@ struct NodeChecksTests {
 struct TreeChecksTests {
   @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6])
   func `terminates on any damage, as does every other operation`(_ seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<40 {
       let fixture = try TreeFixture(pageByteCount: 4096)
       for _ in 0..<400 {

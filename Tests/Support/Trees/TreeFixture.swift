@@ -1,14 +1,14 @@
-import HeartwoodEngine
-import Testing
+package import HeartwoodEngine
+package import Testing
 
 /// A tree for tests without a store: it uses the pages of the real writer, over a log in memory
 /// that is read through the cache.
-final class TreeFixture {
-  static let tree: TreeID = 5
+package final class TreeFixture {
+  package static let tree: TreeID = 5
 
-  private(set) var pages: WorkingPages
-  let root: TreeRoot
-  private(set) var writer: TreeWriter
+  package private(set) var pages: WorkingPages
+  package let root: TreeRoot
+  package private(set) var writer: TreeWriter
   private let files: StoreFiles
   private let pool: PagePool
   private let firstPage: PageNumber
@@ -17,7 +17,7 @@ final class TreeFixture {
   ///
   /// - Parameter pageCount: The number of existing pages, which are never read; the next page must
   ///   be a bitmap.
-  init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
+  package init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
     let geometry = try #require(
@@ -46,11 +46,11 @@ final class TreeFixture {
 
   // MARK: State of the pages
 
-  var view: PageView { pages.view }
-  var pinnedCount: Int { files.cache.pinnedCount }
+  package var view: PageView { pages.view }
+  package var pinnedCount: Int { files.cache.pinnedCount }
 
   /// The pages in use, without bitmaps.
-  var livePages: Set<PageNumber> {
+  package var livePages: Set<PageNumber> {
     get throws {
       let used = UsedPages(view: view, geometry: files.geometry)
       let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
@@ -63,7 +63,7 @@ final class TreeFixture {
   }
 
   /// Appends the changes to the log, and begins a new transaction based on the new state.
-  func beginTransaction(memoryPageLimit: Int = .max) throws {
+  package func beginTransaction(memoryPageLimit: Int = .max) throws {
     let state = try pages.commit()
     pages = WorkingPages(
       on: state, files: files, pool: pool, base: files.geometry.next(after: state.generation),
@@ -73,17 +73,17 @@ final class TreeFixture {
 
   // MARK: Operations
 
-  func put(_ key: [UInt8], _ value: [UInt8]) throws -> Bool {
+  package func put(_ key: [UInt8], _ value: [UInt8]) throws -> Bool {
     try key.withSearchKey { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try writer.put(key, value) }
     }
   }
 
-  func delete(_ key: [UInt8]) throws -> Bool {
+  package func delete(_ key: [UInt8]) throws -> Bool {
     try key.withSearchKey { key throws(StorageError) in try writer.delete(key) }
   }
 
-  func get(_ key: [UInt8]) throws -> [UInt8]? {
+  package func get(_ key: [UInt8]) throws -> [UInt8]? {
     let reader = TreeReader(view: view, root: root)
     return try key.withSearchKey { key throws(StorageError) in
       guard let found = try reader.find(key) else { return nil }
@@ -92,19 +92,19 @@ final class TreeFixture {
     }
   }
 
-  func content(_ found: FoundValue) throws(StorageError) -> [UInt8] {
+  package func content(_ found: FoundValue) throws(StorageError) -> [UInt8] {
     guard found.isOverflow else { return found.value.copied() }
     let reference = try OverflowReference(found.value, in: view)
     let block = try Overflow(view: view, tree: root.tree).copy(reference)
     return withExtendedLifetime(block) { block.bytes.bytes.copied() }
   }
 
-  func cursor(savesKey: Bool = false) -> TreeCursor {
+  package func cursor(savesKey: Bool = false) -> TreeCursor {
     TreeCursor(view: view, root: root, savesKey: savesKey)
   }
 
   /// Returns all entries in order.
-  func scan() throws -> [(key: [UInt8], value: [UInt8])] {
+  package func scan() throws -> [(key: [UInt8], value: [UInt8])] {
     var rows: [(key: [UInt8], value: [UInt8])] = []
     let cursor = cursor()
     var isAtRow = try cursor.moveToFirst()
@@ -116,7 +116,9 @@ final class TreeFixture {
   }
 
   /// Checks the complete tree, and expects that no page is lost and that every page was released.
-  func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
+  package func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation)
+    throws
+  {
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: view, root: root) { visited.insert($0).inserted }
     #expect(checks.findings.isEmpty, sourceLocation: sourceLocation)
@@ -135,7 +137,9 @@ final class TreeFixture {
 
 extension [UInt8] {
   /// Runs `body` with these bytes, followed by the zeros required after a search key.
-  func withSearchKey<R>(_ body: (SearchKey) throws(StorageError) -> R) throws(StorageError) -> R {
+  package func withSearchKey<R>(_ body: (SearchKey) throws(StorageError) -> R) throws(StorageError)
+    -> R
+  {
     try (self + [0, 0, 0, 0, 0, 0, 0, 0]).withBytes { bytes throws(StorageError) in
       try body(SearchKey(bytes.slice(0, count)))
     }

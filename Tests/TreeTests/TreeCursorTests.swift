@@ -1,4 +1,5 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("A tree cursor")
@@ -7,7 +8,7 @@ struct TreeCursorTests {
   private func makeTree(
     _ shape: TreeModel.KeyShape, _ seed: UInt64, count: Int
   ) throws -> (TreeFixture, [[UInt8]]) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let fixture = try TreeFixture(pageByteCount: 4096)
     var model = TreeModel()
     for _ in 0..<count {
@@ -49,7 +50,7 @@ struct TreeCursorTests {
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
     let (fixture, keys) = try makeTree(shape, seed, count: 500)
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let cursor = fixture.cursor()
     for step in 0..<300 {
       var sought =
@@ -90,7 +91,7 @@ struct TreeCursorTests {
   @Test(arguments: [UInt64(1), 2, 3, 4])
   func `continues from its key when the tree changes`(_ seed: UInt64) throws {
     var (fixture, keys) = try makeTree(.mixedPrefixes, seed, count: 500)
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let cursor = fixture.cursor(savesKey: true)
     var isAtRow = try cursor.moveToFirst()
     var current = keys.first

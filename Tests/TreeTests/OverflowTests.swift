@@ -31,7 +31,7 @@ struct OverflowTests {
     #expect(try fixture.get([1]) == value)
     let reference = try reference(fixture, [1])
     let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
-    var random = SplitMix(UInt64(length))
+    var random = SeededGenerator(seed: UInt64(length))
     for _ in 0..<20 {
       let start = Int(random.next() % UInt64(length + 1))
       let count = min(Int(random.next() % 9000), length - start)

@@ -14,7 +14,7 @@ struct TreeWriterTests {
   private func compareWithModel(
     _ shape: TreeModel.KeyShape, _ seed: UInt64, pageByteCount: Int
   ) throws {
-    var random = SplitMix(seed &* 977 &+ UInt64(pageByteCount))
+    var random = SeededGenerator(seed: seed &* 977 &+ UInt64(pageByteCount))
     let fixture = try TreeFixture(pageByteCount: pageByteCount)
     var model = TreeModel()
     for step in 1...3000 {
@@ -98,7 +98,7 @@ struct TreeWriterTests {
 
   @Test func `stays dense enough when keys are deleted at random`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
-    var random = SplitMix(9)
+    var random = SeededGenerator(seed: 9)
     var numbers = (0..<20_000).shuffled(using: &random)
     for number in numbers {
       _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
@@ -113,7 +113,7 @@ struct TreeWriterTests {
 
   @Test func `frees everything at once`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
-    var random = SplitMix(4)
+    var random = SeededGenerator(seed: 4)
     for _ in 0..<2000 {
       _ = try fixture.put(
         TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageByteCount: 4096)

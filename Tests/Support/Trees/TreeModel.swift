@@ -1,18 +1,20 @@
 import HeartwoodEngine
 
 /// The expected contents of a tree as a dictionary, and generators of keys and values.
-struct TreeModel {
-  var rows: [[UInt8]: [UInt8]] = [:]
+package struct TreeModel {
+  package var rows: [[UInt8]: [UInt8]] = [:]
 
-  var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.precedes($1) } }
+  package init() {}
+
+  package var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.precedes($1) } }
 
   /// Kinds of keys, each of which exercises a different part of a node.
-  enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
+  package enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
     case integers, shortStrings, longSharedPrefixes, mixedPrefixes, zeroBytes, anyLength
 
-    var description: String { rawValue }
+    package var description: String { rawValue }
 
-    func key(_ random: inout SplitMix) -> [UInt8] {
+    package func key(_ random: inout SeededGenerator) -> [UInt8] {
       let number = random.next()
       switch self {
       case .integers:
@@ -39,7 +41,7 @@ struct TreeModel {
   }
 
   /// Returns a random value whose length is often near a limit for this page size.
-  static func value(_ random: inout SplitMix, pageByteCount: Int) -> [UInt8] {
+  package static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let payload = pageByteCount - 32
     let edges = [0, 1, 8, 20, 100, 100, 100, quarter - 22, quarter - 14, quarter, payload]
@@ -49,7 +51,7 @@ struct TreeModel {
     return value(random.next(), count: max(0, length))
   }
 
-  static func value(_ seed: UInt64, count: Int) -> [UInt8] {
+  package static func value(_ seed: UInt64, count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
     // A few distinct bytes are sufficient to detect chunks in the wrong order.
     for index in stride(from: 0, to: count, by: count > 2000 ? 509 : 7) {
@@ -58,30 +60,15 @@ struct TreeModel {
     return bytes
   }
 
-  static func bigEndian(_ number: UInt64) -> [UInt8] {
+  package static func bigEndian(_ number: UInt64) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - $0 * 8)) }
-  }
-}
-
-/// A small random number generator that always returns the same numbers for a seed.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
 
 extension [UInt8] {
   /// Returns whether these bytes sort before `other`; in debug builds, much faster than the generic
   /// comparison.
-  func precedes(_ other: [UInt8]) -> Bool {
+  package func precedes(_ other: [UInt8]) -> Bool {
     withBytes { own in other.withBytes { own.compare($0) < 0 } }
   }
 }

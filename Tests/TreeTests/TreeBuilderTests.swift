@@ -1,11 +1,12 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("A tree builder")
 struct TreeBuilderTests {
   @Test(arguments: TreeModel.KeyShape.allCases, [0, 1, 2, 30, 2000])
   func `builds the same tree as a writer`(_ shape: TreeModel.KeyShape, _ count: Int) throws {
-    var random = SplitMix(UInt64(count))
+    var random = SeededGenerator(seed: UInt64(count))
     let fixture = try TreeFixture(pageByteCount: 4096)
     var model = TreeModel()
     for _ in 0..<count {

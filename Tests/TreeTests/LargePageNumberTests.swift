@@ -1,4 +1,5 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 /// Tests trees with page numbers above 31 bits and page offsets above 32 bits.
