@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The number of times that each operation was performed, in all runs of the process.
+/// Counts how often all runs of this process have performed each operation.
 enum CrewCounts {
   private static let all = Mutex<[String: Int]>([:])
 
-  /// Adds the counts of a run, and prints the sums so far.
+  /// Adds the counts of a run, and prints the totals so far.
   static func add(_ counts: [String: Int]) {
     let sums = all.withLock { sums in
       sums.merge(counts) { $0 + $1 }
