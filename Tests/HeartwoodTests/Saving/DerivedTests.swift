@@ -91,7 +91,8 @@ struct DerivedTests {
     try other.save()
     let seen: Stop = fixture.context().object(with: stop.objectID)
     #expect(seen.townName == "Rome!" && seen.nextName == "Oslo!")
-    // Deleting a town does not notify stops that refer to it without an inverse.
+    // Deleting a town does not clear `next`, which has no inverse, but `nextName` must become
+    // `nil`.
     for town in try other.fetch(FetchRequest<Town>()) { other.delete(town) }
     try other.save()
     let left: Stop = fixture.context().object(with: stop.objectID)

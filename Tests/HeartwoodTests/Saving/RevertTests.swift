@@ -37,7 +37,7 @@ struct RevertTests {
 
   /// Expects the newest generation and another one to differ only in the versions of rows.
   ///
-  /// Keyspaces that contain no objects, such as the history, are ignored.
+  /// The keyspaces whose names begin with `heartwood.` contain no objects, and are ignored.
   private func expectSameEntries(
     _ container: PersistentContainer, _ token: QueryGenerationToken
   ) throws {
