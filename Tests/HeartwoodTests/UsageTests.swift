@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Compiles the usage program, unchanged except for its `main`, and runs it with another `main`.
+/// Compiles the usage program without its `@main` attribute, and runs it with another `main`.
 @Suite(
   "The usage program",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))

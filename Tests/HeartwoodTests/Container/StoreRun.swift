@@ -196,7 +196,7 @@ struct StoreRun {
       for store in present { unread[store] = 0 }
       history = news.last?.token ?? known
     } catch let error as StorageError where error.kind == .foreignStore {
-      // None of the token's stores is present.
+      // None of the stores that the token covers is present.
       history = known
     }
   }
@@ -231,7 +231,7 @@ struct StoreRun {
 }
 
 extension PersistentContainer {
-  /// Returns the store to which a class is assigned, or `nil` if it is not present.
+  /// Returns the store to which a class is assigned, or `nil` if that store is not present.
   fileprivate func store(of type: ManagedObject.Type) throws -> Store? {
     let name = type.entity.name
     return try stores.first { store in

@@ -109,7 +109,7 @@ struct DiscardedObjectTests {
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
       discarding.apply(to: new, context)
-      // The undo history retains the object until a new change discards the redo group.
+      // The redo history retains the object until a new change clears it.
       if discarding == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)

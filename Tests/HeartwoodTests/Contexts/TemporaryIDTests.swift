@@ -182,7 +182,7 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Each of the two classes needs one entry for every block of 64, 128, 256, … numbers.
+    // Each of the two classes uses blocks of 64, 128, 256, … numbers, with one entry per block.
     #expect(context.renumbered.entryCount <= 2 * 9)
   }
 

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Compares random requests with a sort order, a limit and an offset with sorted and sliced arrays.
+/// Checks random requests that have a sort order, a limit and an offset against plain arrays.
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(

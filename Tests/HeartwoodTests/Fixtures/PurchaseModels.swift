@@ -82,7 +82,7 @@ extension GraphFixture {
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
-    // Fetch all objects first: objects that are already loaded may have values of an earlier read.
+    // Fetch all objects first, because loaded objects may have values from an earlier read.
     let labels = try context.fetch(FetchRequest<Sticker>())
     let customers = try context.fetch(FetchRequest<Buyer>())
     let invoices = try context.fetch(FetchRequest<Bill>())

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Four animals and their related objects; the first letter of its name identifies each animal.
+/// Four animals, each identified by the first letter of its name, and their related objects.
 final class Zoo {
   let fixture: GraphFixture
   let context: ManagedObjectContext

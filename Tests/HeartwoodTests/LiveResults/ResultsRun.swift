@@ -91,10 +91,10 @@ final class ResultsRun {
     try watchParts()
   }
 
-  /// Creates many lists, so that lists to update are found by the values that their predicates
-  /// require.
+  /// Creates so many lists that a change finds the affected lists by the values in their
+  /// predicates.
   ///
-  /// The predicates use this lookup in every possible way.
+  /// The predicates cover every form of this lookup.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12

@@ -1,5 +1,4 @@
-/// Models, in plain collections, the changes of several contexts and their saves under a merge
-/// policy.
+/// Models changes and saves of several contexts under a merge policy, in plain collections.
 struct MergeReference {
   enum Policy: CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback

@@ -32,9 +32,9 @@ struct MergedRelationshipTests {
     return line
   }
 
-  /// Returns the order's lines after a context has saved `mine` over the saved changes `theirs`.
+  /// Saves the changes `mine` in one context after another context has saved the changes `theirs`.
   ///
-  /// - Returns: The texts of the lines, or "gone" if the order was deleted.
+  /// - Returns: The texts of the order's lines, or "gone" if the order was deleted.
   private func merged(
     _ policy: MergePolicy.Each, mine: (Purchase, ManagedObjectContext) throws -> Void,
     theirs: (Purchase, ManagedObjectContext) throws -> Void

@@ -121,7 +121,7 @@ struct MovedMembersTests {
   private func `a moved member keeps its new owner after only it is reread`(link: Ownership) throws
   {
     let move = try Move(link)
-    // The move in the other context also changed owners, so the save must resolve conflicts.
+    // The move in the other context also changed the owners, so the save must resolve conflicts.
     move.context.mergePolicy = .mergeByPropertyObjectTrump
     link.move(move.member, to: move.owners[1])
     try move.moveByOthers(to: 2)

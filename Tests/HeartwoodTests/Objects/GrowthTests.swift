@@ -28,7 +28,7 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // Without a limit on the members examined by each step, this would take minutes.
+    // If each step examined all members, this would take minutes.
     #expect(duration < 20)
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)

@@ -8,8 +8,8 @@ struct PropertyCostTests {
   @Test(.evidence("F-14")) func `reading a property of a loaded object allocates nothing`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try GraphFixture()
-      // The name is too long to be stored inline in a string, so reading it must not copy its
-      // storage.
+      // The name is too long for the inline representation of strings, so copying it would
+      // allocate.
       let id = try fixture.person("a name of more than fifteen bytes", age: 7, cars: 1)
       let context = fixture.context()
       let person = try #require(try context.existingObject(Person.self, with: id))

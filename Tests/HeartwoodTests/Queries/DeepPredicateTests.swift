@@ -40,7 +40,7 @@ struct DeepPredicateTests {
     return onSmallStack { try body(container.newContext()) }
   }
 
-  /// Returns the number of terms in a predicate of the given shape; common shapes get the most.
+  /// Returns the number of terms in a predicate of the given shape; common shapes have more terms.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots: 100_000

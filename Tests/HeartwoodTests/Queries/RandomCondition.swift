@@ -270,7 +270,7 @@ struct RandomCondition {
 }
 
 extension RandomCondition {
-  /// Returns a condition that indexes can serve, a conjunction of terms on indexed attributes.
+  /// Returns a conjunction of terms on indexed attributes, which indexes can serve.
   static func lookup(_ random: inout SeededGenerator) -> RandomCondition {
     let parts = (0...random.below(3)).map { _ in simpleLookup(&random) }
     return RandomCondition(

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Reads and sets the properties of objects that correspond to properties in the reference.
+/// Reads and sets the properties of objects by their names in the reference.
 enum CrewAccess {
   private static func member(_ object: ManagedObject) -> CrewMember {
     unsafeDowncast(object, to: CrewMember.self)

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Runs steps on one store, in turns of this process and other processes.
+/// Runs steps on one store, with this process and other processes taking turns.
 ///
 /// This process reopens the store halfway through the run.
 struct CrewRelay {

@@ -115,7 +115,7 @@ extension CrewRun {
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
     else { throw CrewMismatch("the change set is \(changes) instead of \(expected)") }
     for (tag, all) in expected.updated {
-      // A reference to a missing row may be cleared by any write of the row that contains it.
+      // Any write of a row may clear its reference to a missing row.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
@@ -145,7 +145,7 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // A reference to a missing row may be cleared by any write of the row that contains it.
+      // Any write of a row may clear its reference to a missing row.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("the revert reports \(changes), but changed \(difference)") }
     try expectStored("after a revert")

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Models a save as the three-way merge of base, mine and theirs that C-01 to C-16 guarantee.
+/// Models a save as the three-way merge of base, mine and theirs that C-01 to C-16 specify.
 struct CrewSave {
   let view: CrewView
   let policy: MergePolicy.Each

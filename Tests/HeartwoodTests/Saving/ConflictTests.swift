@@ -56,8 +56,7 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Returns whether a row exists after a context has saved a change to it that another context
-  /// deleted.
+  /// Returns whether a row that one context deleted exists after another has saved a change to it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -80,7 +79,7 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Returns whether a row is missing after a context has deleted it that another context changed.
+  /// Returns whether a row that one context changed is gone after another has deleted it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)

@@ -198,8 +198,8 @@ struct DerivedTests {
     context.mergePolicy = .overwrite
     let (rome, oslo) = (try town("Rome", context), try town("Oslo", context))
     let stops = (0..<3).map { _ in Stop(context: context) }
-    // The first two stops differ only in `townName`, so the save must compute it before comparing
-    // them.
+    // The first two stops differ only in `townName`, so the save must compute it before it checks
+    // that they are unique.
     stops[0].town = rome
     stops[1].town = oslo
     try context.save()

@@ -172,9 +172,9 @@ struct RelationshipConflictTests {
     #expect(bob.age == 5 && bob.cars.count == 1)
   }
 
-  /// This context deletes an object and moves its job to another object.
+  /// One context gives a job to a member and deletes another member.
   ///
-  /// Meanwhile, another context assigns the job to the deleted object.
+  /// Meanwhile, another context gives the job to the deleted member.
   @Test(
     .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
   )

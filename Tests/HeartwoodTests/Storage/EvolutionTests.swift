@@ -40,8 +40,8 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// A version with a required title, wider number types, two new attributes and one attribute
-  /// less.
+  /// A version with a required title, wider number types and two new attributes, but without
+  /// `note`.
   final class Book: ManagedObject {
     @Attribute var title: String = "untitled"
     @Attribute var pages: Int = 0

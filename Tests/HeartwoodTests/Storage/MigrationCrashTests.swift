@@ -5,7 +5,7 @@ import Testing
 /// Checks the state of a store after a power cut during a migration.
 @Suite("An interrupted migration")
 struct MigrationCrashTests {
-  /// Cuts the power at every `step`-th file-system call of a migration, starting again each time.
+  /// Migrates repeatedly, with a power cut at every `step`-th file-system call in turn.
   ///
   /// After each power cut, the store must have either all old or all new values.
   private func cutEverywhere(count: Int, step: Int, seed: UInt64) throws {
@@ -60,7 +60,8 @@ struct MigrationCrashTests {
     try cutEverywhere(count: 400, step: 13, seed: 3)
   }
 
-  /// Cuts the power at each file-system call of a migration, and then compares all values of the store.
+  /// Migrates each kind of change with a power cut at each file-system call, and compares all
+  /// values.
   @Test(.evidence("E-14"), arguments: MigrationKind.all)
   func `an interrupted migration leaves either the old or the new values`(kind: MigrationKind)
     throws

@@ -243,7 +243,7 @@ struct UndoTests {
 
     var numbers: [Int] { mine.lines.map(\.number) }
 
-    /// Inserts line 0 at the front in the other context, and merges or refreshes the order.
+    /// Inserts line 0 at the front in the other context, and then merges or refreshes the order.
     func mergeFirstLine(refreshes: Bool) throws {
       let token = try fixture.container.currentHistoryToken
       theirs.lines.insert(OrderLine(context: writer), at: 0)
