@@ -1,26 +1,25 @@
 import Foundation
 
-/// A document of the project, with the code blocks that it shows.
+/// A document of the project and the code blocks that it contains.
 struct Document {
   struct Block {
-    /// The language that the fence names, or an empty string.
+    /// The language named after the opening fence, or an empty string if there is none.
     let language: String
-    /// The line of the opening fence, counted from 1.
+    /// The line number of the opening fence, counted from 1.
     let line: Int
     var lines: [Substring] = []
 
     var text: String { lines.map { $0 + "\n" }.joined() }
   }
 
-  /// The path in the package.
+  /// The path of the document, relative to the package.
   let path: String
   let blocks: [Block]
 
-  /// The file name without its directories and extension.
+  /// The file name without directories and extension.
   var name: Substring { path.split(separator: "/").last?.dropLast(3) ?? "" }
 
-  /// Returns all documents: the README, the files in `Docs`, and the landing pages of the
-  /// libraries.
+  /// Returns the README, the files in `Docs`, and the landing pages of the libraries.
   static func all() throws -> [Document] {
     let package = DocumentProgram.package.path
     let names = try FileManager.default.subpathsOfDirectory(atPath: package + "/Docs").sorted()

@@ -2,12 +2,12 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A program in `Programs` whose code a document shows.
+/// A program in `Programs` that a document shows completely or in part.
 ///
-/// It has the name of the document, followed by `+` and a suffix if the document shows several
-/// programs.
+/// The program is named after the document. If the document shows several programs, `+` and a
+/// suffix follow.
 struct DocumentProgram: CustomTestStringConvertible, Sendable {
-  /// The name without the extension.
+  /// The file name without the extension.
   let name: String
   let text: String
 
@@ -25,7 +25,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
       }
   }
 
-  /// Returns the program with this name.
+  /// Returns the program with the given name.
   static func named(_ name: String) throws -> DocumentProgram {
     try #require(try all().first { $0.name == name })
   }
@@ -35,7 +35,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   var path: String { Self.directory.appending(path: "\(name).swift").path }
   var testDescription: String { name }
 
-  /// Returns whether the program contains these lines, possibly indented further.
+  /// Returns whether the program contains the given lines, possibly with more indentation.
   func contains(_ lines: [Substring]) -> Bool {
     let ownText = "\n" + text
     return stride(from: 0, through: 8, by: 2).contains { indent in
@@ -45,14 +45,14 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// Returns the compiler options, without the path of the program.
+  /// Returns the compiler options for the program, except its path.
   ///
-  /// - Parameter modules: The directory with the modules of the package.
+  /// - Parameter modules: The directory that contains the modules of the package.
   func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
       return ["-swift-version", "6", "-parse-as-library", "-I", modules]
     }
-    // A package manifest imports a module that is installed with the compiler.
+    // A package manifest imports `PackageDescription`, which is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])
     let compiler = URL(filePath: path.trimmingCharacters(in: .newlines)).resolvingSymlinksInPath()
     let interface = compiler.appending(path: "../../lib/swift/pm/ManifestAPI").standardized.path

@@ -4,8 +4,8 @@ import Testing
 
 /// Checks that the Swift code in the documents compiles.
 ///
-/// Each code block must occur word for word in a program, which adds whatever the block requires.
-/// So the code that is compiled is exactly the code that readers see.
+/// Each code block must occur word for word in a program, which adds whatever the block needs to
+/// compile, so that the tested code is exactly what readers see.
 @Suite(
   "Swift code in the documents",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
@@ -48,7 +48,7 @@ struct DocumentProgramTests {
   ) throws {
     let directory = try #require(BuiltModules.directory)
     let scratch = try ScratchDirectory()
-    // Type checking alone is not enough: the compiler checks isolation only afterwards.
+    // Compile completely, because the compiler checks isolation only after type checking.
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
       ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(directory)

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Checks the API documentation: the comments of public symbols, and the landing pages.
+/// Checks the documentation comments of public symbols and the landing pages.
 @Suite(
   "API documentation",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
@@ -59,7 +59,7 @@ private struct SymbolGraph {
     struct Location: Decodable { let uri: String }
     let pathComponents: [String]
     let docComment: Comment?
-    /// The location in the source code, or `nil` for a symbol that the compiler synthesises.
+    /// The location in the source code, or `nil` if the compiler synthesises the symbol.
     let location: Location?
   }
 
@@ -85,7 +85,7 @@ private struct SymbolGraph {
         "-target", platform.target.triple, "-output-dir", directory.path,
       ])
     try #require(exitCode == 0, "\(output)")
-    // There is one file for the module, and one for each module that it extends.
+    // There is one file for the module itself, and one for each other module that it extends.
     symbols = try FileManager.default.contentsOfDirectory(atPath: directory.path).flatMap { name in
       let content = try Data(contentsOf: URL(filePath: directory.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols

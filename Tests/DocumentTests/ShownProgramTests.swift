@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Builds and runs the programs that documents show in full, as a reader would.
+/// Builds and runs the programs that documents show completely, and checks their output.
 @Suite(
   "Document programs",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))

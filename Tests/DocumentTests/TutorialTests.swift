@@ -35,7 +35,7 @@ struct TutorialTests {
   }
 }
 
-/// A running `watch` process, which the test controls.
+/// A running `watch` command of the tutorial's program.
 private struct Watch {
   private let process = Process()
   private let input = Pipe()
@@ -50,7 +50,7 @@ private struct Watch {
     try process.run()
   }
 
-  /// Reads the output until it ends with the given words.
+  /// Reads and returns the output up to the given words.
   func read(until words: String) throws -> String {
     var said = ""
     while !said.hasSuffix(words) {
@@ -61,7 +61,7 @@ private struct Watch {
     return said
   }
 
-  /// Presses return, closes the input, and returns the rest of the output.
+  /// Presses Return, closes the input, and returns the rest of the output.
   func end() throws -> String {
     try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
     try input.fileHandleForWriting.close()

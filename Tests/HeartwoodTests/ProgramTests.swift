@@ -2,11 +2,11 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Compiles the programs in `Programs`, which use the module, and checks the diagnostics.
+/// Compiles the programs in `Programs`, which use the Heartwood module, and checks the diagnostics.
 ///
-/// A program that begins with `// error: ` is incorrect, and each of its errors must contain the
-/// text that follows. The programs are compiled completely, because the compiler checks isolation
-/// only after type checking.
+/// A program that begins with `// error: ` must not compile, and every error message must contain
+/// the text after this prefix. The programs are compiled completely, because the compiler checks
+/// isolation only after type checking.
 @Suite(
   "Program checks", .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests")
 )
@@ -38,9 +38,9 @@ struct ProgramTests {
   }
 }
 
-/// A run of the compiler on one program.
+/// The result of compiling one program.
 private struct Compilation {
-  /// The expected error, or `nil` for a correct program.
+  /// The expected error message, or `nil` for a correct program.
   let mistake: String?
   let output: String
   let exitCode: Int32

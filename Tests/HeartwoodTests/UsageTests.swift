@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Builds the usage program, which must compile unchanged, with a `main` that runs it.
+/// Compiles the usage program without its `@main` attribute, and runs it with another `main`.
 @Suite(
   "The usage program",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
@@ -29,7 +29,7 @@ struct UsageTests {
     let ran = try BuiltModules.run(program, [scratch.path(of: "store")])
     #expect(ran.exitCode == 0, "\(ran.output)")
     #expect(ran.output.contains("all is well"))
-    // Each of the two calls prints a hundred strong quakes, latest first.
+    // Each of the two calls prints a hundred strong quakes.
     #expect(ran.output.split(separator: "\n").filter { $0.contains("place ") }.count == 200)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch requests")
 struct BatchRequestTests {
-  /// Inserts people, some of them with an age.
+  /// Inserts people with a batch request; people without an age get the default.
   @discardableResult
   private func insert(
     _ people: [(name: String, age: Int?)], _ context: ManagedObjectContext,
@@ -152,7 +152,7 @@ struct BatchRequestTests {
     #expect(other?.kind == .foreignObject)
   }
 
-  /// Creates clubs with random members, ordered halls, and keepers of the halls.
+  /// Saves a random graph of people, cars, clubs, halls and keepers.
   private func fill(_ fixture: GraphFixture, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let context = fixture.context()
@@ -217,7 +217,7 @@ struct BatchRequestTests {
       }
       let context = saves.context()
       for id in try ids(saves) {
-        // A cascade may have deleted the object already.
+        // Skip objects that a cascade has already deleted.
         guard let object = try context.existingObject(M.self, with: id) else { continue }
         context.delete(object)
       }

@@ -9,10 +9,9 @@ private final class Count: Sendable {
   let value = Atomic<Int>(0)
 }
 
-/// Observes the properties that `look` reads.
+/// Observes the properties that `look` reads, up to the first change.
 ///
-/// Returns a closure that returns the number of notifications so far; observation stops after the
-/// first one.
+/// - Returns: A closure that returns the number of notifications received so far.
 private func watch<Value>(_ look: () -> Value) -> () -> Int {
   let count = Count()
   _ = withObservationTracking {

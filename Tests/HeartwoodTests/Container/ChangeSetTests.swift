@@ -32,7 +32,7 @@ private struct Everyone {
     objects.map { "\($0?.objectID.description ?? "-")" }.sorted().joined()
   }
 
-  /// Expects a change set to contain the differences between these objects and later ones.
+  /// Expects `changes` to contain exactly the differences between these objects and `after`.
   func expect(_ changes: ChangeSet, to after: Everyone) {
     let (old, new) = (Set(objects.keys), Set(after.objects.keys))
     #expect(changes.inserted == new.subtracting(old))

@@ -68,7 +68,7 @@ struct ContainerTests {
   }
 }
 
-/// A class that no model can contain.
+/// A class that makes every schema invalid.
 private final class Broken: ManagedObject {
   @ToMany var others: Set<Broken>
 }

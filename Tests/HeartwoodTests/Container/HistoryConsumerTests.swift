@@ -66,7 +66,7 @@ struct HistoryConsumerTests {
     #expect(throws: ObjectGraphError.self) {
       try container.registerHistoryConsumer("search", at: tokens[0])
     }
-    // A consumer whose history was deleted no longer prevents deletion.
+    // The consumer `search`, whose history was deleted by force, no longer prevents deletion.
     try container.registerHistoryConsumer("sync", at: tokens[3])
     try container.deleteHistory(before: tokens[3])
     #expect(try left().isEmpty)

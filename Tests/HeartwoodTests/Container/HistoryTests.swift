@@ -199,7 +199,7 @@ struct HistoryTests {
   }
 }
 
-/// The class whose history the tests read.
+/// The class whose changes the tests read from the history.
 private final class Quake: ManagedObject {
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   @Attribute var magnitude: Float = 0
@@ -240,7 +240,7 @@ struct MergingTests {
       #expect(here[0].age == 2 && here[0].cars.isEmpty)
       #expect(here[1].age == 2 && here[1].nickname == "mine" && here[1].isUpdated)
       #expect(here[2].isDeleted && here[2].managedObjectContext == nil)
-      // The change of this object was not among the merged transactions.
+      // The change to this object was not among the merged transactions.
       #expect(here[3].age == 1)
     }
     #expect(contexts[0].queryGenerationToken != before)

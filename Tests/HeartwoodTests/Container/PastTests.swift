@@ -133,7 +133,7 @@ struct PastTests {
 extension GraphFixture {
   /// Waits until only the named generations and the newest generation are retained.
   ///
-  /// Expects `count` named generations.
+  /// - Parameter count: The expected number of named generations.
   func waitUntilOnlyKept(_ count: Int) throws {
     while true {
       let newest = try container.store.snapshot().generation

@@ -153,7 +153,7 @@ struct SeveralStoresTests {
     #expect(ada.age == 1 && milk.rank == 1)
     try fixture.change(ids.1) { $0.rank = 2 }
     #expect(milk.rank == 1)
-    // A fetch from one store merges the changes of all stores.
+    // A fetch from one store merges the changes from all stores.
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(milk.rank == 2)
     let token = context.queryGenerationToken
@@ -188,8 +188,8 @@ struct SeveralStoresTests {
     stamp.code = 5
     #expect(child.insertedObjects == [new, stamp])
     #expect(try parent.contents() == ["Ada 1", "bread 0", "milk 1"])
-    // The child can save changes of several stores to its parent; the parent cannot save them at
-    // once.
+    // The child may save changes for several stores to its parent, but the parent cannot commit
+    // them in one save.
     try child.save()
     #expect(!child.hasChanges && parent.hasChanges)
     #expect(try parent.contents() == ["5", "Ada 2", "bread 0", "milk 2", "tea 0"])

@@ -122,7 +122,7 @@ struct StoreAddingTests {
       #expect(error?.kind == .invalidArgument)
       #expect(error?.description.contains("memos") == true)
     }
-    // The rejected calls have not changed the store.
+    // The rejected calls did not change the store.
     let copy = try PersistentContainer(
       url: fixture.url("copy"), schema: Schema(Memo.self, Remark.self))
     let strings = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
@@ -144,7 +144,7 @@ struct StoreAddingTests {
       try context.save()
       try old.store.close()
     }
-    // Removing an attribute requires a higher version, as in any migration.
+    // As in any migration, removing an attribute requires a higher version.
     expect(.incompatibleSchema, "colour") {
       try fixture.container.addStore(url: fixture.memos, entities: [After.Memo.self, Stamp.self])
     }

@@ -126,7 +126,7 @@ struct StoreGenerationTests {
     #expect(try given.count(for: FetchRequest<Memo>()) == 2)
     try given.setQueryGenerationFrom(token)
     let milk: Memo = given.object(with: id)
-    // The row may be newer than the generation, so the object does not count as deleted.
+    // The row may be newer than the generation, so the object is not treated as deleted.
     #expect(milk.isFault && milk.text == "" && !milk.isDeleted)
   }
 
@@ -168,7 +168,7 @@ struct StoreGenerationTests {
     try context.mergeChanges(changes)
     #expect(milk.rank == 2 && context.queryGenerationToken != kept)
     #expect(try container.versions(of: ids.1, from: kept).map(\.isDeleted) == [false, false])
-    // If a name is taken in one store, the call retains nothing in the other stores.
+    // If one store already uses the name, no other store gets a named generation.
     try container.stores[2].keep(container.stores[2].snapshot().generation, as: "taken")
     try fixture.container.performStamp()
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "taken") }

@@ -25,7 +25,7 @@ struct StoreHistoryTests {
     }
     let all = try container.fetchHistory(after: nil)
     #expect(all.map(\.author) == expected)
-    // A consumer that stops after any transaction continues with the next one and misses none.
+    // A consumer that stops after any transaction can resume with the next one without missing any.
     for (position, transaction) in all.enumerated() {
       let token = try JSONDecoder().decode(
         PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
@@ -60,7 +60,7 @@ struct StoreHistoryTests {
     #expect(news.count == 1)
     try fixture.addMemos()
     try fixture.memo("bread")
-    // The token still covers the memo store, which was present when the first token was created.
+    // The token still covers the memo store, because that store was present at the first token.
     let last = try container.fetchHistory(after: news[0].token)
     #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
     try container.removeStore(url: fixture.url("people"))
@@ -109,7 +109,7 @@ struct StoreHistoryTests {
       #expect(try container.fetchHistory(after: token).map(\.token) == [second])
       token = second
     }
-    // Commits of other containers are reported as well.
+    // Commits made through other containers are reported as well.
     let other = try PersistentContainer(url: fixture.stamps, schema: Schema(Stamp.self))
     let context = other.newContext()
     _ = Stamp(context: context)
@@ -191,7 +191,7 @@ struct StoreHistoryTests {
     #expect(context.queryGenerationToken == .current)
     try fixture.change(id) { $0.rank = 2 }
     #expect(try context.contents() == ["Ada 0", "milk 2"])
-    // If one store cannot be suspended, none is.
+    // If one store cannot be suspended, no store is.
     let store = fixture.container.stores[2]
     try store.close()
     #expect(throws: StorageError.self) { try fixture.container.suspend() }

@@ -76,7 +76,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [1])
     #expect(milk.text == "" && milk.isDeleted && batched[0].text == "")
     expect(.removedStore) { _ = try context.fetch(FetchRequest<Memo>()) }
-    // A token stays valid for the stores that remain.
+    // A token stays valid for the remaining stores.
     try other.setQueryGenerationFrom(token)
     #expect(try other.fetch(FetchRequest<Person>()).map(\.age) == [1])
     expect(.removedStore) { _ = try other.fetch(FetchRequest<Memo>()) }
@@ -145,7 +145,7 @@ struct StoreRemovalTests {
     try context.refresh(milk, mergeChanges: false)
     try context.save()
     #expect(!ada.objectID.isTemporary && milk.text == "")
-    // Objects can still be created, but not saved.
+    // Objects of the removed store's classes can still be created, but not saved.
     let late = Memo(context: context)
     late.text = "late"
     expect(.removedStore) { try context.obtainPermanentIDs(for: [late]) }
@@ -179,7 +179,7 @@ struct StoreRemovalTests {
     try context.save()
     #expect(try fixture.context().fetch(FetchRequest<Memo>()).map(\.rank) == [3])
     #expect(try fixture.container.fetchHistory(after: nil).count == 3)
-    // The classes of the removed store are free again, and can be assigned to another store.
+    // The classes of the removed store can now be assigned to another store.
     let all: [ManagedObject.Type] = [Person.self, Car.self, Club.self, Hall.self, Keeper.self]
     try fixture.container.addStore(url: fixture.url("elsewhere"), entities: all)
     let bob = Person(context: context)
@@ -199,7 +199,7 @@ struct StoreRemovalTests {
       try fixture.container.removeStore(url: fixture.memos)
       try fixture.container.addStore(url: fixture.url("notes"), entities: [Memo.self, Remark.self])
       try fixture.memo("bread")
-      // The pinned context does not see the added store, and still locks the removed one.
+      // The pinned context does not see the added store, and keeps the removed one locked.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
       // Try repeatedly: the system's list may omit a lock while other processes lock and unlock.
       #expect(try (0..<50).contains { _ in try hasLocks(fixture.memos) })

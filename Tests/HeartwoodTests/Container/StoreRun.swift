@@ -28,14 +28,14 @@ private final class ThirdItem: ManagedObject, Item {
 
 private let classes: [any Item.Type] = [FirstItem.self, SecondItem.self, ThirdItem.self]
 
-/// Random work in contexts on three stores, and the expected results.
+/// Performs random work in contexts on three stores, and tracks the expected results.
 struct StoreRun {
   /// The content of one generation of a store: values by name.
   private typealias Rows = [Int: Int]
 
-  /// A context and the content to which it is pinned, by store.
+  /// A context, and the expected content of each store in the generation to which it is pinned.
   ///
-  /// The pin is `nil` if the context is not pinned.
+  /// `pin` is `nil` if the context is not pinned.
   private struct ContextState {
     let context: ManagedObjectContext
     var pin: [Int: Rows]?
@@ -47,7 +47,7 @@ struct StoreRun {
   private var contextStates: [ContextState] = []
   private var committed: [Int: Rows] = [0: [:], 1: [:], 2: [:]]
   private var present: Set<Int> = [0]
-  /// The tokens of named generations, with their content.
+  /// The tokens of named generations, each with the expected content.
   private var kept: [(token: QueryGenerationToken, rows: [Int: Rows])] = []
   private var lastName = 0
   /// The number of commits to each store that the run has not yet read from the history.
@@ -68,7 +68,7 @@ struct StoreRun {
     }
   }
 
-  /// Performs a number of steps, and checks a context after each step.
+  /// Performs the given number of steps, and checks a context after each step.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
       let index = random.below(contextStates.count)
@@ -150,7 +150,7 @@ struct StoreRun {
     _ = try rows(of: classes[store], in: contextStates[index].context)
   }
 
-  /// Pins a context to a named generation, without the stores that the container no longer has.
+  /// Pins a context to a named generation, except for stores that have been removed.
   private mutating func goBack(_ index: Int) throws {
     guard let (token, rows) = kept.randomElement(using: &random) else { return }
     let left = rows.filter { present.contains($0.key) }
@@ -179,7 +179,7 @@ struct StoreRun {
     if present.contains(store) {
       try container.removeStore(url: url)
       present.remove(store)
-      // If the store is added again, contexts that are already pinned do not see its content.
+      // Even if the store is added again, contexts that are already pinned do not see its content.
       for index in contextStates.indices { contextStates[index].pin?[store] = nil }
     } else {
       try container.addStore(url: url, entities: [classes[store]])
@@ -187,7 +187,7 @@ struct StoreRun {
     }
   }
 
-  /// Reads the new transactions of the present stores.
+  /// Reads the new history transactions of the stores that are present.
   private mutating func readHistory() throws {
     let known = history
     do {
@@ -196,7 +196,7 @@ struct StoreRun {
       for store in present { unread[store] = 0 }
       history = news.last?.token ?? known
     } catch let error as StorageError where error.kind == .foreignStore {
-      // None of the stores in the token is present.
+      // None of the stores that the token covers is present.
       history = known
     }
   }
@@ -231,7 +231,7 @@ struct StoreRun {
 }
 
 extension PersistentContainer {
-  /// Returns the store of a class, if it is present.
+  /// Returns the store to which a class is assigned, or `nil` if that store is not present.
   fileprivate func store(of type: ManagedObject.Type) throws -> Store? {
     let name = type.entity.name
     return try stores.first { store in

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A memo that counts its saves in a stamp.
+/// A memo whose `willSave` can change a stamp, which belongs to another store.
 private final class CountedMemo: ManagedObject {
   @Attribute var text: String = ""
   @Attribute var writesElsewhere: Bool = false
@@ -39,7 +39,7 @@ struct StoreSavingTests {
     #expect(ada.objectID.isTemporary && context.queryGenerationToken == token && context.canUndo)
     #expect(try fixture.container.fetchHistory(after: nil).count == history)
     #expect(try fixture.stored() == ["milk 1"])
-    // After the changes of one store are discarded, the other changes can be saved.
+    // Once the changes to one store's objects are discarded, the remaining changes can be saved.
     try context.refresh(milk, mergeChanges: false)
     try context.save()
     #expect(try fixture.stored() == ["Ada 0", "milk 1"])

@@ -3,8 +3,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An object that reports whether it is deallocated on the main queue, which need not run on the
-/// main thread.
+/// An object that reports whether it is deallocated on the main queue.
+///
+/// The queue is checked rather than the thread, because the main queue need not run on the main
+/// thread.
 final class Watched: ManagedObject {
   final class End: Sendable {
     private static let key = DispatchSpecificKey<Bool>()

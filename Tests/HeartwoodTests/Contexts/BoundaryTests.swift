@@ -132,7 +132,7 @@ struct BoundaryTests {
       asked.append(fault)
       return fault === people[0]
     }
-    // The handler is not called by a lookup, or by a deletion that finds related rows missing.
+    // Neither a lookup nor a deletion that finds related rows missing calls the handler.
     #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
     context.delete(people[2])
     #expect(asked == [] && cars.allSatisfy { $0.isDeleted })
@@ -230,7 +230,7 @@ private final class CallbackLog: ManagedObject {
   override func willSave() throws { Self.notes.withLock { $0.append("will save") } }
   override func didSave() {
     Self.notes.withLock { $0.append("did save") }
-    // A deleted object no longer belongs to a context, so this assignment has no effect elsewhere.
+    // A deleted object belongs to no context, so this assignment changes only the object itself.
     text = "changed"
   }
 }

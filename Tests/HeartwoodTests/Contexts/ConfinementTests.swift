@@ -14,7 +14,7 @@ private enum Door: String, CaseIterable, Codable {
   /// Uses a context through this entry point.
   ///
   /// Some entry points need a loaded object, the only reference to a fault, or a transaction that
-  /// changed both objects.
+  /// changed both of these objects.
   func pass(
     _ context: ManagedObjectContext, _ person: Person, _ fault: inout Car?,
     _ transaction: PersistentHistoryTransaction
@@ -55,7 +55,7 @@ private enum Door: String, CaseIterable, Codable {
   }
 }
 
-/// An object whose `willSave` blocks, so that a save does not return.
+/// An object whose `willSave` blocks, so that saving the object does not return.
 private final class Slow: ManagedObject {
   @Attribute var text: String = ""
   @Transient var isInside: DispatchSemaphore? = nil
@@ -72,10 +72,10 @@ struct ConfinementTests {
     "A context was used by two threads at once. Use a BackgroundContext, or one context for each "
     + "thread."
 
-  /// Sets the environment variable that enables the check in release builds.
+  /// Sets the environment variable that enables the confinement checks in release builds.
   private static func askForChecks() { setenv("HEARTWOOD_CHECKS", "1", 1) }
 
-  /// Waits for a semaphore, which the asynchronous body of a test must not do directly.
+  /// Waits for a semaphore, which the asynchronous body of a test must not do itself.
   private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
   /// Starts a thread that stays inside a context until the process ends.
@@ -84,7 +84,7 @@ struct ConfinementTests {
     let isInside = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       context.performAndWait {
-        // After the nested call, the thread is still inside the context.
+        // The thread must still be inside the context after a nested call returns.
         context.performAndWait {}
         isInside.signal()
         Thread.sleep(forTimeInterval: 60)
@@ -93,7 +93,7 @@ struct ConfinementTests {
     isInside.wait()
   }
 
-  /// Enters a context while another thread is inside it.
+  /// Uses a context through the given entry point while another thread is inside the context.
   private static func overlap(at door: Door) throws {
     askForChecks()
     let container = try PersistentContainer.inMemory(schema: people)
@@ -153,7 +153,7 @@ struct ConfinementTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains(Self.message))
   }
 
-  /// Reading a loaded property must cost nothing, so it is not checked.
+  /// Reading a loaded property must have no overhead, so it is not checked.
   @Test func `reading a loaded property is not checked`() async {
     await #expect(processExitsWith: .success) {
       Self.askForChecks()

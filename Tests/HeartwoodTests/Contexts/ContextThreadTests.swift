@@ -10,9 +10,9 @@ private final class Gate: Sendable {
 
   func open() { semaphore.signal() }
 
-  /// Waits for one opening of the gate.
+  /// Waits for a call of `open`, which lets one waiter pass.
   ///
-  /// The wait has no time limit. Hundreds of other tests may occupy the threads that tasks share,
+  /// The wait has no time limit, because hundreds of other tests may occupy the threads of the pool
   /// and delay the task that opens the gate.
   func pass() { semaphore.wait() }
 }
@@ -51,7 +51,7 @@ struct ContextThreadTests {
     #expect(throws: ObjectGraphError.self) {
       try first.performAndWait { throw ObjectGraphError(.validation, "no") }
     }
-    // A block that throws exits the context as well.
+    // A block that throws leaves the context as well.
     #expect(try first.count(for: FetchRequest<Person>()) == 1)
   }
 
@@ -73,7 +73,7 @@ struct ContextThreadTests {
     let order = Mutex<[Int]>([])
     let (inside, asked, gate) = (Counter(), Counter(), Gate())
     let tasks = (0..<200).map { number in
-      // Tasks of one actor start in the order of their creation.
+      // Tasks of one actor start in the order in which they were created.
       Task { @MainActor in
         asked.increment()
         try await background.perform { _ in
@@ -96,7 +96,7 @@ struct ContextThreadTests {
     let fixture = try GraphFixture()
     try fixture.person("Ada")
     let container = fixture.container
-    // Use more blocks than there are threads for tasks to share.
+    // Use more blocks than the pool has threads for tasks.
     let count = ProcessInfo.processInfo.activeProcessorCount + 4
     let arrived = Counter()
     let gate = Gate()
@@ -106,7 +106,7 @@ struct ContextThreadTests {
           try await container.performBackgroundTask { context in
             let before = try context.count(for: FetchRequest<Person>())
             arrived.increment()
-            // All contexts are inside a block at the same time.
+            // Wait until all contexts are inside a block.
             gate.pass()
             #expect(try context.fetch(FetchRequest<Person>()).count == before)
           }

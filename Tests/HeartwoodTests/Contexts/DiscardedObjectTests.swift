@@ -50,7 +50,7 @@ struct DiscardedObjectTests {
     order.remark = "remark"
     #expect(order.title.hasSuffix(" again") && order.keywords == ["word"])
     #expect(!context.hasChanges || discarding == .delete)
-    // Relationships of a discarded object can be set, but their inverses are not updated.
+    // The relationships of a discarded object can be set, but their inverses are not updated.
     order.lines.append(line)
     order.invoice = Invoice()
     order.pieces.insert(Piece())
@@ -109,7 +109,7 @@ struct DiscardedObjectTests {
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
       discarding.apply(to: new, context)
-      // Undo retains the object until a new change makes a redo impossible.
+      // The redo history retains the object until a new change clears it.
       if discarding == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)
@@ -165,7 +165,7 @@ struct DiscardedObjectTests {
     #expect(order.lines.map(\.number) == [0, 1, 2])
     #expect(order.lines.allSatisfy { $0.order === order })
     #expect(order.pieces.first?.order === order && order.invoice?.order === order)
-    // Relating an object to an inserted one inserts it into the same context.
+    // Relating an object to an inserted object inserts it into the same context.
     let line = OrderLine()
     line.order = order
     #expect(line.managedObjectContext === context && order.lines.last === line)
@@ -190,7 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Then do the same with saved objects, of which only the first one retains the others.
+      // Then do the same with saved objects, where only the first object retains the others.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head

@@ -37,7 +37,7 @@ struct GenerationModelTests {
 
   /// Runs the steps on a separate thread, because tasks must not wait for the other process.
   ///
-  /// Returns the failure, if there is one.
+  /// - Returns: A description of the failure, or `nil` if all steps succeeded.
   private static func drive(
     _ directory: String, _ store: URL, _ seed: UInt64, steps: Int
   ) async -> String? {

@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in one context, and a reference that makes the same changes.
+/// Performs random work in one context, and makes the same changes to a reference.
 final class GraphRun {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
@@ -13,10 +13,11 @@ final class GraphRun {
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
-  /// The states to which `undo` returns; `future` has the states to which `redo` returns.
+  /// The states to which `undo` returns, the next one last.
   private var past: [GraphReference] = []
+  /// The states to which `redo` returns, the next one last.
   private var future: [GraphReference] = []
-  /// Whether the current step is neither an undo nor a redo.
+  /// Whether the current step makes changes other than by undo or redo.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

@@ -138,9 +138,9 @@ struct NestingTests {
     #expect(try fixture.stored(ids.1)?.cars == 1)
   }
 
-  /// The child still shows an object that was rolled back in the parent.
+  /// Saving a child must not restore an object whose insertion its parent rolled back.
   ///
-  /// A save of the child must not restore it as an object without values.
+  /// The child still has the object, but restoring it would create an object without values.
   @Test(.evidence("N-04"))
   func `saving a child context does not restore objects that its parent rolled back`() throws {
     let fixture = try GraphFixture()
@@ -166,7 +166,8 @@ struct NestingTests {
     #expect(try fixture.context().count(for: FetchRequest<Car>()) == 0)
   }
 
-  /// A rollback of the parent must restore the object as it was when the parent deleted it.
+  /// If the parent later rolls back, the object must be restored as it was when the parent deleted
+  /// it, without the child's changes.
   @Test(.evidence("N-04"))
   func `saving a child context leaves objects deleted by its parent deleted`() throws {
     let fixture = try GraphFixture()
@@ -187,9 +188,9 @@ struct NestingTests {
     #expect(carThere.owner?.name == "Ada" && bobThere.cars.isEmpty && !parent.hasChanges)
   }
 
-  /// In the parent's generation, the object has no row.
+  /// The object has no row in the generation to which the parent is pinned when the child saves.
   ///
-  /// The default values of a new object must not be shown or saved in its place.
+  /// The default values of a new object must be neither shown nor saved in its place.
   @Test(.evidence("N-04"))
   func `saving a child context does not change rows newer than its parent's generation`() throws {
     let fixture = try GraphFixture()
@@ -211,7 +212,7 @@ struct NestingTests {
     #expect(adaThere.name == "Ada" && adaThere.age == 1)
   }
 
-  /// The child sees an unsaved object of the outermost context.
+  /// The innermost context sees an unsaved object of the outermost context.
   @Test(.evidence("N-04"))
   func `new objects are saved through several levels of contexts`() throws {
     let fixture = try GraphFixture()

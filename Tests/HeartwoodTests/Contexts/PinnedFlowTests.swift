@@ -13,7 +13,7 @@ private final class Vehicle: ManagedObject {
   @ToOne var driver: Driver?
 }
 
-/// Reads and saves in a pinned context after another context has changed a hundred rows.
+/// Tests reads and saves in a pinned context after another context has changed a hundred rows.
 @Suite("A pinned context beside others")
 struct PinnedFlowTests {
   private func driver(_ name: String) -> FetchRequest<Driver> {

@@ -68,9 +68,9 @@ struct PinnedReadingTests {
     #expect(ada.age == 2)
   }
 
-  /// Creates a person, and saves one car and then a second one.
+  /// Creates a person, and saves first one car of the person and then another.
   ///
-  /// Returns two contexts, pinned to the generations after each of these saves.
+  /// - Returns: Two contexts, pinned to the generations after the first and the second save.
   private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
     let id = try fixture.person("Ada")
     return try ["Bug", "Van"].map { name in
@@ -148,7 +148,8 @@ struct PinnedReadingTests {
 
   /// Saves 400 versions of a 32 KiB value, which writes 13 MB of page images.
   ///
-  /// Only the pinned version and the newest one stay readable.
+  /// Only the pinned version and the newest version must remain readable, so the log must stay much
+  /// smaller.
   @Test(.evidence("QG-49"))
   func `the cost of reads in a pinned context does not depend on later writes`() throws {
     let directory = try ScratchDirectory()

@@ -95,7 +95,7 @@ struct ProgrammerErrorTests {
   }
 }
 
-/// A type of batch request that no context can execute.
+/// A batch request of a custom type, which no context can execute.
 private struct OwnRequest: BatchRequest {}
 
 /// An abstract class.

@@ -9,7 +9,7 @@ struct TemporaryIDTests {
 
   init() throws { fixture = try GraphFixture() }
 
-  /// Creates a person in a context, and returns it with its temporary ID.
+  /// Creates a person in a context, and returns the person with its temporary ID.
   private func newPerson(
     _ name: String, _ context: ManagedObjectContext
   ) -> (person: Person, id: ManagedObjectID) {
@@ -78,7 +78,7 @@ struct TemporaryIDTests {
   }
 
   @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
-    // These rows have small IDs, like the temporary IDs of earlier versions.
+    // These rows have small row IDs, which temporary IDs of earlier versions could equal.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)
@@ -94,7 +94,7 @@ struct TemporaryIDTests {
         #expect(try other.fetch(request) == [] && other.count(for: request) == 0, "\(step)")
         let assumed: Person = other.object(with: id)
         #expect(assumed.isFault && assumed.name == "" && assumed.isDeleted, "\(step)")
-        // Even in the second step, after the row was saved, the temporary ID finds no object.
+        // The temporary ID finds no object, even in the second step, after the object was saved.
         let again = try other.existingObject(Person.self, with: id)
         #expect(again == nil, "\(step)")
         try other.save()
@@ -121,7 +121,7 @@ struct TemporaryIDTests {
     let text = try #require(seen.first?.uriRepresentation.lastPathComponent.dropFirst())
     let number = try #require(Int64(text))
     let counterMask: Int64 = (1 << 48) - 1
-    // The counter starts at a random number, so other processes generate different ones.
+    // The counter starts at a random number, so other processes generate different IDs.
     #expect(number & counterMask > 0x10_0000)
   }
 
@@ -182,7 +182,7 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Each of the two classes needs one entry for every block of 64, 128, 256, … numbers.
+    // Each of the two classes uses blocks of 64, 128, 256, … numbers, with one entry per block.
     #expect(context.renumbered.entryCount <= 2 * 9)
   }
 
@@ -237,7 +237,7 @@ struct RenumberedObjectsTests {
         open.append(.min | space | nextTemporary[entity])
         nextTemporary[entity] += random.isTrue(in256: 20) ? 100 : 1
       } else if !open.isEmpty {
-        // In most cases, replace the oldest number.
+        // Usually replace the oldest number.
         let old = open.remove(at: random.isTrue(in256: 200) ? 0 : random.below(open.count))
         let new = (old & (Int64.max << 48) & .max) | nextRow[Int(old >> 48) & 1]
         nextRow[Int(old >> 48) & 1] += 1

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// An object that contexts of several processes change at the same time.
+/// An object that contexts of several processes change concurrently.
 final class Tile: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var weight: Int = 0
@@ -27,7 +27,7 @@ let boxNames = ["A", "B", "C"]
 
 /// The values of a tile, apart from its name.
 struct TileRow: Codable, Hashable {
-  /// The attributes of a tile that can be changed.
+  /// The attributes and relationships of a tile that can change.
   enum Field: String, CaseIterable { case weight, colour, box }
 
   var weight = 0
@@ -60,15 +60,15 @@ enum TileCommand: Codable {
   case reset(Int)
   /// Merges the history transactions that the context has not merged yet.
   case merge(Int)
-  /// Merges the changes since a generation.
+  /// Merges the changes since the given generation.
   case mergeSince(Int, QueryGenerationToken)
   case batch(Int, TileBatch)
-  /// Reads everything with several kinds of fetches, and looks up the objects with these IDs.
+  /// Reads everything with several kinds of fetches, and looks up the objects with the given IDs.
   case read(Int, inChild: Bool, [ManagedObjectID])
   case changes(QueryGenerationToken, QueryGenerationToken)
-  /// Makes several commits before it replies.
+  /// Makes several commits before replying.
   case burst(seed: UInt64, count: Int)
-  /// Releases the generations that a burst retains.
+  /// Releases the generations that a burst has retained.
   case release
 }
 
@@ -105,13 +105,13 @@ struct TileView: Codable, Equatable {
   var tiles: [String: TileRow] = [:]
   /// The names of the tiles in each box.
   var boxes: [String: Set<String>] = [:]
-  /// The tiles lighter than 3, found by an index.
+  /// The names of the tiles lighter than 3, found through an index.
   var light: Set<String> = []
   /// The number of tiles without a colour.
   var plainCount = 0
-  /// The tiles found by the names of their boxes.
+  /// The names of the tiles in each box, found by the name of the box.
   var byBox: [String: Set<String>] = [:]
-  /// The names of the tiles with the requested IDs.
+  /// The names of the tiles found by the requested IDs.
   var found: Set<String> = []
   var ids: [String: ManagedObjectID] = [:]
 }
@@ -119,7 +119,7 @@ struct TileView: Codable, Equatable {
 /// The reply to a command.
 struct TileAnswer: Codable {
   var view: TileView?
-  /// The token of the context's pin.
+  /// The token of the generation to which the context is pinned.
   var token: QueryGenerationToken?
   var failure: String?
   var count = 0
@@ -133,7 +133,7 @@ struct TileCommit: Codable {
   let view: TileView
 }
 
-/// The content of a `ChangeSet`, in a form that can be sent.
+/// The content of a `ChangeSet`, in a form that can be sent to another process.
 struct TileChanges: Codable {
   let inserted: Set<ManagedObjectID>
   let deleted: Set<ManagedObjectID>

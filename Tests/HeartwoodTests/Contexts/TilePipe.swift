@@ -1,21 +1,22 @@
 import Foundation
 import Heartwood
 
-/// Two named pipes: one process sends commands through one pipe, and the other process replies
-/// through the second one.
+/// Two named pipes between two processes, one for commands and one for replies.
 struct TilePipe {
   private let source: FileHandle
   private let sink: FileHandle
   private var buffer = Data()
 
-  /// Creates the pipes in a directory.
+  /// Creates the two pipes in a directory.
   static func make(in directory: String) throws {
     for name in ["commands", "answers"] {
       guard mkfifo("\(directory)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
     }
   }
 
-  /// Opens one end of both pipes, and waits until the other process opens the other end.
+  /// Opens one end of each pipe, and waits until the other process opens the other end.
+  ///
+  /// - Parameter commands: Whether this process sends the commands.
   init(in directory: String, commands: Bool) throws {
     let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
     if commands {
@@ -27,7 +28,7 @@ struct TilePipe {
     }
   }
 
-  /// Unblocks this process if it waits for a process that has ended.
+  /// Unblocks this process if it is waiting for a process that has ended.
   static func release(_ directory: String) {
     for name in ["commands", "answers"] {
       try? FileHandle(forUpdating: URL(filePath: "\(directory)/\(name)")).close()
@@ -57,10 +58,10 @@ struct TilePipe {
     try source.close()
   }
 
-  /// Executes commands until the other end is closed.
+  /// Executes commands and replies to them until the other end is closed.
   static func serve(_ directory: String, store: URL, contextCount: Int) throws {
-    // Create the site before the other process continues, so that its contexts start at the current
-    // position in the history.
+    // Create the site before opening the pipe: the other process waits for the pipe, so no commit
+    // is made before the contexts have read their position in the history.
     let site = try TileSite(store, contextCount: contextCount)
     var pipe = try TilePipe(in: directory, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodTestSupport
 
-/// All generations of a store of tiles, and the changes in contexts, as plain collections.
+/// Models all generations of a store of tiles, and the changes in contexts, as plain collections.
 struct TileReference {
   struct Stored: Equatable {
     var row: TileRow
@@ -11,7 +11,7 @@ struct TileReference {
 
   struct Generation {
     var tiles: [String: Stored]
-    /// The last generation that may have written each box.
+    /// The last generation that may have written each box, by the name of the box.
     var boxes: [String: Int]
     let token: QueryGenerationToken
   }
@@ -23,7 +23,7 @@ struct TileReference {
     /// The version that was read, or `nil` for a new tile.
     var version: Int?
     var row: TileRow
-    /// The row before the first change of each changed field.
+    /// For each changed field, the row before its first change.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
     /// Whether the tile is new or deleted, or any attribute differs from the row that was read.
@@ -35,7 +35,7 @@ struct TileReference {
   struct Context {
     var pin = Pin.none
     var copies: [String: Copy] = [:]
-    /// The boxes to which tiles were added or from which they were removed, each with the
+    /// The boxes to which the context added tiles or from which it removed tiles, each with the
     /// generation that the context read.
     var boxes: [String: Int] = [:]
     /// The last generation that was merged from the history.
@@ -49,7 +49,7 @@ struct TileReference {
 
   // MARK: Reading
 
-  /// The generation that a context reads.
+  /// Returns the generation that a context reads, and pins it if the pin awaits the first read.
   mutating func view(of context: Int) -> Int {
     switch contexts[context].pin {
     case .none: return last
@@ -60,9 +60,9 @@ struct TileReference {
     }
   }
 
-  /// Returns the rows that a context finds.
+  /// Returns the rows that a fetch in the context finds.
   ///
-  /// A tile whose values equal those that were read counts as unchanged (C-05).
+  /// A tile whose values equal those that were read is treated as unchanged (C-05).
   mutating func rows(_ context: Int) -> [String: TileRow] {
     contexts[context].copies = contexts[context].copies.filter(\.value.hasEdits)
     var rows = generations[view(of: context)].tiles.mapValues(\.row)
@@ -125,8 +125,8 @@ struct TileReference {
 
   /// Updates a context to the newest generation.
   ///
-  /// Tiles that others have written are reread, and the context's own changes are reapplied to
-  /// them.
+  /// Tiles that other contexts have written are reread, and the context's own changes are reapplied
+  /// to them.
   mutating func merge(_ context: Int, written: (_ name: String) -> Bool) {
     if contexts[context].pin != .none { contexts[context].pin = .at(last) }
     for (name, copy) in contexts[context].copies where copy.version != nil {
@@ -147,10 +147,8 @@ struct TileReference {
   struct Save {
     var tiles: [String: Stored]
     /// Whether the save must fail.
-    ///
-    /// `mayBeRefused` tells whether it may fail, because the writers of boxes are not known
-    /// exactly.
     var isRefused = false
+    /// Whether the save may fail; the commits that wrote the boxes are not known exactly.
     var mayBeRefused = false
   }
 
@@ -178,9 +176,9 @@ struct TileReference {
     return save
   }
 
-  /// Returns the resulting row of a tile.
+  /// Returns the row of a tile after a save.
   ///
-  /// The inner `nil` is a deletion; the outer `nil` leaves the row unchanged.
+  /// An inner `nil` means that the row is deleted; an outer `nil` means that it is left unchanged.
   private func resolved(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {
@@ -211,7 +209,7 @@ struct TileReference {
     generations.append(Generation(tiles: tiles, boxes: written, token: token))
   }
 
-  /// Returns the tiles after a batch request on the newest generation.
+  /// Returns the tiles after executing a batch request on the newest generation.
   func executing(_ batch: TileBatch) -> [String: Stored] {
     var tiles = generations[last].tiles
     let next = last + 1

@@ -2,13 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Compares what contexts read with the reference.
+/// Compares the content that contexts read with the reference.
 extension TileRun {
-  /// Compares the complete content of a context, or of a child context of it, with the reference.
+  /// Compares the complete content of a context, or of a new child of it, with the reference.
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
     let inChild = random.isTrue(in256: 40)
-    // In a child context, objects of the parent may have older values, so look up none by ID.
+    // A child context may show older values of the parent's objects, so look up none by ID there.
     let some = ids.keys.sorted().filter { _ in !inChild && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
     let answer = try ask(context) { .read($0, inChild: inChild, asked) }
@@ -26,7 +26,8 @@ extension TileRun {
       let inside = Set(rows.filter { $0.value.box == box }.keys)
       let byBox = view.byBox[box] ?? []
       try require(byBox == inside, "\(label), asked for \(box): \(byBox), not \(inside)")
-      // If others have also changed a tile that this context moved, the box may show either result.
+      // If another context has also changed a tile that this context moved, either content of the
+      // box is correct.
       guard own.boxes[box] == nil else { continue }
       let members = (view.boxes[box] ?? []).subtracting(own.copies.keys)
       let expected = inside.subtracting(own.copies.keys)
@@ -35,7 +36,7 @@ extension TileRun {
     try require(answer.token == token(of: own.pin), "\(label): another token")
   }
 
-  /// Returns the token of the generation to which a context is pinned.
+  /// Returns the query generation token that a context with the given pin must have.
   func token(of pin: TileReference.Pin) -> QueryGenerationToken? {
     switch pin {
     case .none: nil
@@ -65,7 +66,7 @@ extension TileRun {
 
   // MARK: Differences
 
-  /// Returns the IDs of the tiles with these names.
+  /// Returns the IDs of the tiles with the given names.
   private func ids(_ names: some Sequence<String>) -> Set<ManagedObjectID> {
     Set(names.compactMap { ids[$0] })
   }
@@ -75,7 +76,7 @@ extension TileRun {
     Set(TileRow.Field.allCases.filter { before.differs(from: after, in: $0) }.map(\.rawValue))
   }
 
-  /// Compares the change set between two generations, computed in either process, with the
+  /// Computes the change set between two generations in either process, and compares it with the
   /// reference.
   mutating func compareChanges() throws {
     guard let source = one(of: held), let target = one(of: held) else { return }
@@ -107,7 +108,7 @@ extension TileRun {
     try require(boxes.count == others.count, "\(label): boxes \(boxes), not \(others)")
   }
 
-  /// Reads the new history transactions, and assigns them to their generations.
+  /// Reads the new history transactions, and assigns them to the generations that they created.
   mutating func readHistory(generationCount: Int) throws {
     let token = histories.joined().last?.token ?? firstToken
     let news = try site.container.fetchHistory(after: token)
@@ -119,7 +120,7 @@ extension TileRun {
     }
   }
 
-  /// Applies the history to an earlier generation, and compares the result with a later one.
+  /// Applies the history to one generation, and compares the result with a later generation.
   mutating func followHistory() throws {
     let (first, second) = (
       random.below(reference.generations.count), random.below(reference.generations.count)

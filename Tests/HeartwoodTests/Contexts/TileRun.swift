@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random work in the contexts of two processes, and a reference with every generation.
+/// Performs random work in the contexts of two processes, and models every generation.
 struct TileRun {
-  /// The number of contexts in this process, which have the lowest numbers.
+  /// The number of contexts in this process; these contexts have the lowest numbers.
   static let ownCount = 3
   static let otherCount = 2
 
@@ -20,10 +20,10 @@ struct TileRun {
   var histories: [[PersistentHistoryTransaction]] = [[]]
   let firstToken: PersistentHistoryToken?
   private var nameCount = 0
-  /// The steps so far, for debugging.
+  /// The steps performed so far, for debugging.
   private var trace: [String] = []
 
-  /// Creates a store with boxes and some tiles.
+  /// Creates a store with three boxes and some tiles.
   static func fill(_ url: URL) throws {
     let container = try PersistentContainer(url: url, schema: tiles)
     let context = container.newContext()
@@ -50,7 +50,7 @@ struct TileRun {
       contexts: Array(repeating: .init(), count: Self.ownCount + Self.otherCount))
   }
 
-  /// Performs random steps, and checks a context after each step.
+  /// Performs the given number of random steps, and checks a context after each step.
   mutating func run(steps: Int) throws {
     for step in 0..<steps {
       do {
@@ -165,7 +165,7 @@ struct TileRun {
     }
   }
 
-  /// Adds the newest generation to the reference, and expects it to contain these tiles.
+  /// Adds the newest generation to the reference, and expects it to contain the given tiles.
   private mutating func record(
     _ tiles: [String: TileReference.Stored], boxes: [String] = []
   ) throws {
@@ -195,7 +195,7 @@ struct TileRun {
     }
   }
 
-  /// The retained generations, to which contexts can be pinned.
+  /// The retained generations; a context can be pinned to any of them.
   var held: [Int] {
     let pinned = reference.contexts.compactMap { context -> Int? in
       if case .at(let generation) = context.pin { return generation }
@@ -260,7 +260,7 @@ struct TileRun {
     try record(expected)
   }
 
-  /// Lets the other process commit on its own, and reads pinned generations meanwhile.
+  /// Lets the other process make several commits, and reads pinned generations meanwhile.
   private mutating func burst() throws {
     let (seed, count) = (UInt64(nameCount), 3 + random.below(4))
     nameCount += 1
@@ -286,7 +286,7 @@ struct TileRun {
     let newest = try site.anchor()
     try require(newest == commits.last?.token, "the newest generation is not the last commit")
     anchored = anchored.suffix(5) + [reference.last]
-    // Read one of these generations while the other process still retains it.
+    // Pin a context to one of these generations while the other process still retains it.
     let (context, middle) = (random.below(Self.ownCount), reference.last - random.below(count))
     _ = try site.run(.pin(context, reference.generations[middle].token))
     reference.contexts[context].pin = .at(middle)

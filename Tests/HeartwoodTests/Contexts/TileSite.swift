@@ -2,11 +2,11 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// The contexts of one process, which execute commands.
+/// Executes commands in the contexts of one process.
 final class TileSite {
   let container: PersistentContainer
   private let contexts: [ManagedObjectContext]
-  /// The position in the history up to which each context has merged.
+  /// The position up to which each context has merged the history.
   private var merged: [PersistentHistoryToken?]
   /// Contexts whose pins keep generations readable.
   private var anchors: [ManagedObjectContext] = []
@@ -22,7 +22,7 @@ final class TileSite {
 
   /// Pins the newest generation, and returns its token.
   ///
-  /// The newest `count` of these pins are retained.
+  /// - Parameter count: The number of such pins to retain, including the new one.
   func anchor(_ count: Int = 6) throws -> QueryGenerationToken {
     let context = try container.newContext(pinnedTo: .current)
     _ = try context.count(for: FetchRequest<Box>())
@@ -90,7 +90,7 @@ final class TileSite {
 
   private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ inChild: Bool) throws {
     let context = inChild ? ManagedObjectContext(parent: own) : own
-    // Fetch the boxes first, so that the context knows the versions that it changes.
+    // Fetch the boxes first, so that the context reads the versions that it is about to change.
     let boxes = try context.fetch(FetchRequest<Box>())
     defer { withExtendedLifetime(boxes) {} }
     switch edit {
@@ -128,7 +128,7 @@ final class TileSite {
     }
   }
 
-  /// Makes random commits, and returns the token and content of each.
+  /// Makes random commits, and returns the token and content of each commit.
   private func commits(_ seed: UInt64, _ count: Int) throws -> [TileCommit] {
     var random = SeededGenerator(seed: seed)
     var commits: [TileCommit] = []
@@ -159,7 +159,7 @@ final class TileSite {
 
   /// Returns the complete content of a context.
   ///
-  /// - Parameter fires: Whether some unchanged objects are turned into faults before they are read.
+  /// - Parameter fires: Whether to turn some unchanged objects into faults before reading them.
   static func view(
     _ context: ManagedObjectContext, _ ids: [ManagedObjectID], fires: Bool
   ) throws -> TileView {
@@ -173,8 +173,8 @@ final class TileSite {
       if !tile.objectID.isTemporary { view.ids[tile.name] = tile.objectID }
     }
     for box in try context.fetch(FetchRequest<Box>()) {
-      // A box may contain a tile that was deleted here or in a parent, because others have added
-      // the tile to the box in the store.
+      // Skip deleted tiles: a tile deleted in this context or a parent is still a member of a box
+      // if another context has added it to the box in the store.
       view.boxes[box.name] = Set(
         box.tiles.compactMap { tile in
           let name = tile.name

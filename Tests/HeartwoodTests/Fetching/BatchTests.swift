@@ -42,7 +42,7 @@ struct BatchTests {
     #expect(
       childResults.count == 251 && childResults.last?.name == "new"
         && childResults.first?.name == "p0")
-    // A save gives new objects other row IDs; the result still finds them.
+    // A save changes the IDs of new objects, but the result still finds these objects.
     let pending = try context.fetchBatched(FetchRequest<Person>())
     try context.save()
     #expect(pending.last === new && pending[0].name == "p0")

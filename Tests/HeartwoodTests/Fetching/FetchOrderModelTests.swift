@@ -3,8 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Runs random requests with a sort order, a limit and an offset, and compares the results with
-/// sorted and sliced arrays.
+/// Checks random requests that have a sort order, a limit and an offset against plain arrays.
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(
@@ -52,8 +51,7 @@ struct FetchOrderModelTests {
   ) -> [Animal] {
     var result = all.filter { condition?.holds($0) ?? true }
     if terms.last?.isReversed == true { result.reverse() }
-    // `sort` is stable. Its documentation does not say so, but the tests of the standard library
-    // check it.
+    // `sort` is stable. This is not documented, but the tests of the standard library check it.
     result.sort { first, second in
       for term in terms {
         let order = term.order(first, second)
@@ -83,7 +81,7 @@ struct FetchOrderModelTests {
         ) { first, second in
           guard let first = value(first) else { return value(second) == nil ? 0 : -1 }
           guard let second = value(second) else { return 1 }
-          // NaN comes last.
+          // NaN sorts last.
           if first != first || second != second {
             return (first != first ? 1 : 0) - (second != second ? 1 : 0)
           }

@@ -19,7 +19,7 @@ struct LimitTests {
       case .none: []
       case .byIndex: [SortDescriptor(\.rank)]
       case .byTitle: [SortDescriptor(\.title)]
-      // The store cannot evaluate this comparator, so the request compares objects.
+      // The store cannot evaluate this comparator, so the context sorts objects.
       case .byObject: [SortDescriptor(\.title, comparator: .lexical)]
       }
     return FetchRequest(sort: sort, limit: limit, offset: offset)

@@ -7,7 +7,7 @@ import Testing
 @Suite("The log", .serialized)
 struct LogTests {
   @Test(.evidence("L-01")) func `each log level adds details`() async {
-    // Runs in a separate process, because other tests fetch at the same time.
+    // Use a separate process, because other tests fetch at the same time.
     await #expect(processExitsWith: .success) {
       let lines = Mutex<[String]>([])
       func logged(_ level: ContextLog.Level, _ body: () throws -> Void) rethrows -> [String] {

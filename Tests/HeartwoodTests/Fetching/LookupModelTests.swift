@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Finding or creating")
 struct LookupModelTests {
-  /// Returns the CPU time, in seconds, that finding or creating a number of people takes.
+  /// Returns the CPU time, in seconds, for finding or creating the given number of people.
   private func seconds(_ count: Int, isInChild: Bool) throws -> Double {
     let fixture = try GraphFixture()
     let parent = fixture.context()

@@ -39,8 +39,9 @@ struct PagingTests {
     context = fixture.context()
   }
 
-  /// Returns all entries of a list, read in pages that each start after the last entry of the
-  /// previous one.
+  /// Reads all entries page by page; each page starts after the last entry of the previous one.
+  ///
+  /// - Returns: The entries, and the largest estimate of the rows that a page needs.
   private func pages(
     _ sort: [SortDescriptor<Entry>], limit: Int, after: (Entry) -> Predicate<Entry>
   ) throws -> (entries: [Int], mostRows: Int) {

@@ -1,7 +1,9 @@
 import Foundation
 import Heartwood
 
-/// A class with attributes of most types, two of which exist with and without an index.
+/// A class with attributes of most types.
+///
+/// The attributes `alias` and `paws` are like `name` and `legs`, but have no index.
 class Animal: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var alias: String = ""

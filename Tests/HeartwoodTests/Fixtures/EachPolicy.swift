@@ -5,7 +5,7 @@ extension MergePolicy {
   enum Each: String, CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback, custom
 
-    /// The policies that keep edits of objects that others have changed.
+    /// The policies that keep this context's edits to objects that other contexts have changed.
     static let merging = [Each.storeTrump, .objectTrump, .overwrite]
 
     var policy: MergePolicy {
@@ -22,7 +22,7 @@ extension MergePolicy {
     /// Whether a conflict is resolved in favour of the values in the context.
     var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
 
-    /// Whether values that others have changed in the store are kept.
+    /// Whether the store keeps the values that other contexts have written.
     var keepsStore: Bool { self == .storeTrump || self == .rollback }
   }
 }

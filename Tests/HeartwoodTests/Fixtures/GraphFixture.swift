@@ -42,7 +42,7 @@ final class GraphFixture: ContextKeeper {
     return try #require(context.queryGenerationToken)
   }
 
-  /// Waits until no process retains an earlier generation.
+  /// Waits until no generation before the newest is retained.
   func waitUntilOnlyNewestIsLive(seconds: Double = 60) throws {
     let end = Date.now + seconds
     while true {
@@ -55,7 +55,7 @@ final class GraphFixture: ContextKeeper {
   }
 }
 
-/// The error thrown if earlier generations are retained for longer than the test waits.
+/// The error thrown if earlier generations are still retained after the test has waited.
 private struct HeldGenerations: Error {
   let live: [Generation]
   let newest: Generation

@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random animals: saved ones, ones with unsaved changes, and more in a child context.
+/// Random animals in three contexts: one without changes, one with unsaved changes, and its child.
 final class Herd {
   var random: SeededGenerator
   private let fixture: GraphFixture
   let contexts: [(name: String, context: ManagedObjectContext)]
-  /// The animals of each context, in the order of their creation.
+  /// The animals of each context, in the order of `contexts`.
   private(set) var all: [[Animal]] = []
 
   /// The possible values of `code`.
@@ -17,13 +17,13 @@ final class Herd {
   }
   static let photos = [[], [0], [1, 2], [1, 2, 0], [255]].map { Data($0) }
 
-  /// The IDs of all animals that are or were stored.
+  /// The IDs of all stored animals.
   var ids: [ManagedObjectID] { all[0].map(\.objectID) }
 
-  /// Returns the number of random questions to ask: 20 times as many if all cases are tested.
+  /// Returns the number of random queries to run: 20 times `count`, except in quick runs.
   static func questionCount(_ count: Int) -> Int { TestScale.pick(quick: count, all: 20 * count) }
 
-  /// Saves random animals, and makes unsaved changes.
+  /// Saves random animals, and then makes unsaved changes in two contexts.
   ///
   /// - Parameter count: The number of animals to save.
   init(seed: UInt64, count: Int = 30) throws {
@@ -40,7 +40,7 @@ final class Herd {
     all = try contexts.map { try $0.context.fetch(FetchRequest<Animal>()) }
   }
 
-  /// Creates animals and homes, and changes and deletes some existing ones.
+  /// Creates animals and homes, and changes and deletes some of the existing ones.
   private func change(_ context: ManagedObjectContext, new: Int) throws {
     for _ in 0..<new / 10 { City(context: context).name = text() }
     let towns = try context.fetch(FetchRequest<City>())
@@ -80,7 +80,7 @@ final class Herd {
     RandomCondition.strings[random.below(RandomCondition.strings.count)]
   }
 
-  /// Compares the result of a predicate in each context with the result of a closure.
+  /// Expects a predicate to match the same animals as a closure in each context.
   func check(
     _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ label: String
   ) throws {

@@ -81,7 +81,7 @@ class Everything: ManagedObject {
   @Transient var note = "kept in memory"
 }
 
-/// A subclass that inherits all attributes.
+/// A subclass that inherits an attribute of every type.
 final class More: Everything {
   @Attribute var id: Int = 1
   @ToOne var other: Everything?

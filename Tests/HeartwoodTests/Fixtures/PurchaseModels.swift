@@ -61,7 +61,7 @@ let purchases = Schema(
   Purchase.self, Buyer.self, Bill.self, Article.self, Parcel.self, Sticker.self, Hint.self)
 
 extension GraphFixture {
-  /// Runs `body` in a separate context, and saves its changes.
+  /// Runs `body` in a separate context, and saves the changes it makes.
   @discardableResult
   func saved<Result>(
     _ policy: MergePolicy = .error, _ body: (ManagedObjectContext) throws -> Result
@@ -73,17 +73,16 @@ extension GraphFixture {
     return result
   }
 
-  /// Reads the store in a separate context.
+  /// Runs `body` in a new context, so that it reads the store.
   func stored<Result>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
     try body(context())
   }
 
-  /// Returns the relationships of orders whose two sides disagree in a context.
+  /// Returns descriptions of the relationships whose two sides disagree in a context.
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
-    // Fetch all objects first, because an object that is not fetched may show values from an
-    // earlier read.
+    // Fetch all objects first, because loaded objects may have values from an earlier read.
     let labels = try context.fetch(FetchRequest<Sticker>())
     let customers = try context.fetch(FetchRequest<Buyer>())
     let invoices = try context.fetch(FetchRequest<Bill>())
@@ -118,7 +117,7 @@ extension GraphFixture {
     return found
   }
 
-  /// Expects both sides of all relationships of orders to agree in a context.
+  /// Expects the two sides of each relationship of orders to agree in a context.
   func expectAgreement(
     in context: ManagedObjectContext, _ location: SourceLocation = #_sourceLocation
   ) throws {

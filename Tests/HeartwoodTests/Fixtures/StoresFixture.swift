@@ -27,7 +27,7 @@ final class Stamp: ManagedObject {
 
 /// A container with three stores: people, memos and stamps.
 ///
-/// All stores that it has at the end of the test are verified.
+/// The stores that are present at the end of the test are verified.
 final class StoresFixture: ContextKeeper {
   enum Kind: CaseIterable { case inMemory, inFiles }
 
@@ -95,13 +95,12 @@ final class StoresFixture: ContextKeeper {
     try context.save()
   }
 
-  /// Returns the saved content of all stores: the names of people, the texts of memos and the codes
-  /// of stamps.
+  /// Returns the sorted content of all stores: people, memos and stamps.
   func stored() throws -> [String] { try context().contents() }
 }
 
 extension ManagedObjectContext {
-  /// Returns the sorted content of all stores of a ``StoresFixture``, as this context shows it.
+  /// Returns the people, memos and stamps that this context finds, as sorted strings.
   func contents() throws -> [String] {
     let people = try fetch(FetchRequest<Person>()).map { "\($0.name) \($0.age)" }
     let memos = try fetch(FetchRequest<Memo>()).map { "\($0.text) \($0.rank)" }
@@ -110,7 +109,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Expects `body` to throw an error of this kind, whose message contains all these words.
+/// Expects `body` to throw an error of the given kind, with a message that contains all `words`.
 func expect(
   _ kind: ObjectGraphError.Kind, _ words: String..., location: SourceLocation = #_sourceLocation,
   from body: () throws -> Void

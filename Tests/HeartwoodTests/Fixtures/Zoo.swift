@@ -46,7 +46,8 @@ final class Zoo {
 
   /// Returns the first letters of the animals that match a predicate.
   ///
-  /// Evaluates the predicate on records and on objects; if the results differ, returns all results.
+  /// The predicate is evaluated on records and on objects. If the results differ, the returned
+  /// string contains all of them.
   func letters(_ predicate: QueryPredicate<Animal>) throws -> String {
     var request = FetchRequest<Animal>()
     request.predicate = predicate

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The cost of live results")
 struct ResultsCostTests {
-  /// Returns the work that a list of `count` songs does after `changed` of them have changed.
+  /// Returns the work for updating a list of `count` songs after `changed` of them have changed.
   private func work(count: Int, changed: Int) throws -> (examined: Int, comparisons: Int) {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<count))
@@ -20,7 +20,7 @@ struct ResultsCostTests {
       let song = try #require(
         try writer.existingObject(Song.self, with: ids[step * count / changed]))
       let rank = (step * 7919) % count
-      // Set another value, because an unchanged object would not be written.
+      // Avoid assigning the current value, because unchanged objects are not written.
       song.rank = rank == song.rank ? rank + 1 : rank
     }
     try writer.save()
@@ -57,7 +57,7 @@ struct ResultsCostTests {
     #expect(onAlbum.check().news().isEmpty)
   }
 
-  /// Each change moves an object between two lists, which are found by its old and new rank.
+  /// Each change moves a song from one list to another; both are found by the song's rank.
   @Test(.evidence("LR-07")) func `with a thousand lists an update examines only those concerned`()
     throws
   {
@@ -106,7 +106,7 @@ struct ResultsCostTests {
     context.processPendingChanges()
     let after = live.controller.work
     if hasIndex { #expect(after.examined == before.examined) }
-    // The update refreshes a registered object, as a fetch would.
+    // Like a fetch, the update refreshes a registered object.
     #expect(shown.genre == "jazz")
     let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)
     #expect(live.check().ids == expected && expected.count == 50)

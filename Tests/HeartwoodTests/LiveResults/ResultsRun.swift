@@ -3,16 +3,17 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in several contexts, and lists whose content must equal a fetch after each step.
+/// Performs random work in several contexts, and expects each list to equal a fetch after each
+/// step.
 final class ResultsRun {
-  /// A list, and the data with which it is compared.
+  /// A list, and the data to compare it with.
   private struct Watched {
     let name: String
     let context: ManagedObjectContext
     let followed: FollowedResults<Song>
     /// The request that returns the expected objects, in order.
     let request: FetchRequest<Song>
-    /// The values of objects at the last check, by ID.
+    /// The values of the objects at the last check, by ID.
     var values: [ManagedObjectID: [String]] = [:]
     var wasSuspended = false
   }
@@ -90,9 +91,10 @@ final class ResultsRun {
     try watchParts()
   }
 
-  /// Creates many lists, so that changes find them by the values that their predicates require.
+  /// Creates so many lists that a change finds the affected lists by the values in their
+  /// predicates.
   ///
-  /// The predicates cover every kind of this lookup.
+  /// The predicates cover every form of this lookup.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12
@@ -112,7 +114,7 @@ final class ResultsRun {
 
   // MARK: Steps
 
-  /// Performs a number of steps, and checks the lists between them.
+  /// Performs the given number of steps, and checks the lists between steps.
   func run(steps: Int) throws {
     let all: [(name: String, weight: Int, run: () throws -> Void)] = [
       ("insert", 10, { try self.insert(into: self.context) }),
@@ -198,7 +200,7 @@ final class ResultsRun {
     if random.isTrue(in256: 100) { try retainGeneration() }
   }
 
-  /// Retains the newest generation, so that a later step can return to it.
+  /// Retains the newest generation, so that a later step can pin the context to it again.
   private func retainGeneration() throws {
     let keeper = fixture.context()
     try keeper.setQueryGenerationFrom(.current)
@@ -250,7 +252,8 @@ final class ResultsRun {
 
   private func suspend() throws {
     tokens = []
-    // After a suspension, the values of the shown generation can no longer be read for comparison.
+    // After the suspension, the list cannot read the values it shows, so it may report unchanged
+    // objects.
     for index in watched.indices { watched[index].wasSuspended = true }
     try fixture.container.suspend()
     try fixture.container.resume()
@@ -327,7 +330,8 @@ final class ResultsRun {
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // Objects show unsaved changes even if the list excludes them, so do not compare their values.
+    // Do not compare values if the list excludes unsaved changes, because its objects still show
+    // them.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard reported.contains(id) else {

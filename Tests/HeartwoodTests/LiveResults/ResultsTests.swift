@@ -52,12 +52,12 @@ struct ResultsTests {
     new.rank = 35
     live.check()
     #expect(live.news().map(offsets) == [[[1, 2, nil]]])
-    // The song passes another one, so it is reported as moved, and not also as updated.
+    // The song's position changes, so it is reported as moved, and not also as updated.
     try song(1).rank = 37
     live.check()
     let moved = live.news()
     #expect(moved.map(offsets) == [[[-1, 0, 2], [1, 2, 0]]] && moved[0].updated.isEmpty)
-    // The song does not pass the next one, so it is reported as updated, and not as moved.
+    // The song's position stays the same, so it is reported as updated, and not as moved.
     try song(2).rank = 31
     live.check()
     let stayed = live.news()
@@ -67,7 +67,7 @@ struct ResultsTests {
     live.check()
     #expect(live.news().map(offsets) == [[[-1, 3, nil], [-1, 0, nil]]])
     try context.save()
-    // The first save gives the new song another ID.
+    // The first save changes the new song's ID, so the list reports a removal and an insertion.
     let saved = live.news()
     #expect(saved.map(offsets) == [[[-1, 0, nil], [1, 0, nil]]])
     #expect(live.check().ids == [new.objectID, ids[1]])
@@ -89,14 +89,14 @@ struct ResultsTests {
     Album(context: context).name = "of another entity"
     try context.save()
     live.check()
-    // A change of an album's members is not a change of the album.
+    // Adding a song to an album is not a change to the album.
     let album = try #require(try context.fetch(FetchRequest<Album>()).first)
     let albums = try FollowedResults(FetchRequest<Album>(), context)
     try song(3).album = album
     albums.check()
     #expect(albums.news().isEmpty)
     live.check()
-    // A change of the related object is a change of the song.
+    // Assigning another album to the song is a change to the song.
     #expect(live.news().map(\.updated) == [[ids[3]]])
     try context.save()
     live.check()
@@ -120,7 +120,7 @@ struct ResultsTests {
     try song(1).album = album
     live.check()
     #expect(live.news().count == 1)
-    // The save gives the album another ID, but the related object is the same.
+    // The save changes the album's ID, but the song still refers to the same album.
     try context.save()
     live.check()
     #expect(live.news().isEmpty)
@@ -235,7 +235,7 @@ struct ResultsTests {
 }
 
 extension GraphFixture {
-  /// Replaces one title with another in all songs, in a batch request.
+  /// Replaces one title with another in all songs, by a batch request.
   func change(all old: String, to new: String) throws {
     try context().execute(
       BatchUpdateRequest<Song>(where: #Predicate { $0.title == old }) { $0[\.title] = new })

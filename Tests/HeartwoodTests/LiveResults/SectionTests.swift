@@ -41,7 +41,8 @@ struct SectionTests {
       FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
       sectionedBy: \.genre)
     #expect(live.names == ["pop", "folk"])
-    // An object that changes its section counts as moved, even at the same position.
+    // An object that moves to another section is reported as moved, even if its position is
+    // unchanged.
     try song(folk[0]).genre = nil
     try song(folk[1]).genre = nil
     #expect(live.check().names == ["pop", nil])

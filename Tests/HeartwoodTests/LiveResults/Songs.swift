@@ -49,10 +49,10 @@ extension GraphFixture {
   }
 }
 
-/// A controller, and a plain copy of its list to which the reported changes are applied.
+/// A controller, and a copy of its list that is updated only by the reported changes.
 final class FollowedResults<M: ManagedObject> {
   let controller: FetchedResultsController<M>
-  /// The list after the last reported change.
+  /// The IDs of the listed objects after the last reported change.
   private(set) var ids: [ManagedObjectID] = []
   private(set) var names: [String?] = []
   private(set) var changes: [ResultsChange] = []
@@ -85,13 +85,13 @@ final class FollowedResults<M: ManagedObject> {
     }
   }
 
-  /// Returns the changes reported since the last call.
+  /// Returns the changes reported since the previous call.
   func news() -> [ResultsChange] {
     defer { changes = [] }
     return changes
   }
 
-  /// Expects the controller and the copy to be equal.
+  /// Expects the controller's list to equal the copy.
   @discardableResult
   func check(_ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation) -> Self {
     let shown = controller.objectIDs

@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Two contexts that change and delete the same people, and a reference that does the same.
+/// Changes and deletes the same people in two contexts, and makes the same changes to a reference.
 private final class MergeRun {
   private static let count = 8
 
@@ -51,7 +51,7 @@ private final class MergeRun {
 
   /// Loads a person in a context.
   ///
-  /// Returns `nil` if it was deleted in the context or in the store.
+  /// - Returns: The person, or `nil` if it was deleted in the context or in the store.
   private func person(_ number: Int, _ context: Int) throws -> Person? {
     let person = try contexts[context].existingObject(Person.self, with: ids[number])
     let isThere = reference.load(number, context)
@@ -87,7 +87,7 @@ private final class MergeRun {
       guard succeeds else { throw GraphMismatch("the save did not detect a conflict") }
     } catch let error as ObjectGraphError where error.kind == .mergeConflict && !succeeds {
       refusalCount += 1
-      // After a conflict, the context discards its changes and starts again from the store.
+      // Discard the context's changes, so that it reads the store again.
       contexts[context].reset()
       reference.copies[context] = [:]
     }

@@ -1,4 +1,4 @@
-/// The expected result of changes by several contexts under a merge policy, in plain collections.
+/// Models changes and saves of several contexts under a merge policy, in plain collections.
 struct MergeReference {
   enum Policy: CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -9,7 +9,7 @@ struct MergeReference {
     var nickname: String?
   }
 
-  /// A property that was set.
+  /// A property that a context can set.
   enum Dirty: Hashable {
     case age, nickname
   }
@@ -27,7 +27,7 @@ struct MergeReference {
     var dirty: Set<Dirty> = []
     var isDeleted = false
     var hasChanges: Bool { isDeleted || !dirty.isEmpty }
-    /// The properties whose values differ from those that were read.
+    /// The properties whose values differ from the values that were read.
     var edits: Set<Dirty> {
       dirty.filter { property in
         switch property {
@@ -39,17 +39,17 @@ struct MergeReference {
     var hasEdits: Bool { isDeleted || !edits.isEmpty }
   }
 
-  /// The rows; deleted rows are `nil`.
+  /// The rows, by the number of the person; deleted rows are `nil`.
   var rows: [Row?]
-  /// The loaded people of each context.
+  /// The people that each context has loaded, by number.
   var copies: [[Int: Copy]] = [[:], [:]]
   private var lastVersion = 0
 
   init(count: Int) { rows = Array(repeating: Row(version: 0, values: Values()), count: count) }
 
-  /// Reads a row unless the context has it already.
+  /// Loads a person, unless the context has already loaded it.
   ///
-  /// Returns `false` if the person does not exist.
+  /// - Returns: Whether the person exists in the context.
   mutating func load(_ person: Int, _ context: Int) -> Bool {
     if let copy = copies[context][person] { return !copy.isDeleted }
     guard let row = rows[person] else { return false }
@@ -65,7 +65,7 @@ struct MergeReference {
     copies[context][person] = copy
   }
 
-  /// Discards unsaved changes, as `rollback` does.
+  /// Discards the unsaved changes of a context.
   mutating func rollback(_ context: Int) {
     for (person, copy) in copies[context] {
       var copy = copy
@@ -76,9 +76,7 @@ struct MergeReference {
     }
   }
 
-  /// Saves a context.
-  ///
-  /// Returns `false` if the save must throw.
+  /// Saves a context, or returns `false` if the save must throw.
   mutating func save(_ context: Int, _ policy: Policy) -> Bool {
     let changed = copies[context].filter(\.value.hasChanges)
     let edited = changed.filter(\.value.hasEdits)
@@ -92,7 +90,7 @@ struct MergeReference {
     return true
   }
 
-  /// Rereads a row if others have changed it.
+  /// Rereads a row if another context has changed it.
   private mutating func reload(_ person: Int, _ context: Int) {
     let version = copies[context][person]?.version
     guard let row = rows[person] else { return copies[context][person] = nil }

@@ -107,7 +107,7 @@ struct MergedHistoryTests {
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     try fixture.change(id) { Car(context: $0.managedObjectContext!).owner = $0 }
-    // Objects do not change until the next fetch.
+    // The objects do not change until the next fetch.
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(ada.cars.count == 3)
@@ -122,7 +122,7 @@ struct MergedHistoryTests {
     _ = try past.count(for: FetchRequest<Person>())
     let token = try #require(past.queryGenerationToken)
     try fixture.change(ids[0]) { $0.age = 2 }
-    // This row is written twice, and has its original values again.
+    // The second row is written twice, and then has its original values again.
     try fixture.change(ids[1]) { $0.age = 3 }
     try fixture.change(ids[1]) { $0.age = 1 }
     let context = fixture.context()

@@ -32,7 +32,9 @@ struct MergedRelationshipTests {
     return line
   }
 
-  /// Returns the lines after one context has saved its changes on top of changes by others.
+  /// Saves the changes `mine` in one context after another context has saved the changes `theirs`.
+  ///
+  /// - Returns: The texts of the order's lines, or "gone" if the order was deleted.
   private func merged(
     _ policy: MergePolicy.Each, mine: (Purchase, ManagedObjectContext) throws -> Void,
     theirs: (Purchase, ManagedObjectContext) throws -> Void
@@ -206,7 +208,7 @@ struct MergedRelationshipTests {
     }
     try context.save()
     #expect(mine.hint == nil)
-    // Now the target is deleted in the same context.
+    // Next, delete the target in the context that sets the relationship.
     context.mergePolicy = policy.policy
     let own = try context.fetch(FetchRequest<Article>())
     let other = Hint(context: context)
@@ -248,7 +250,7 @@ struct MergedRelationshipTests {
     let own = try order(context)
     own.labels = [context.object(with: label)]
     own.note = "mine"
-    // Some policies discard the edit of the order; they still keep the added label.
+    // Some policies discard this context's edit to the order, but still keep the added label.
     try fixture.saved { try order($0).note = "theirs" }
     try context.save()
     for transaction in try fixture.container.fetchHistory(after: token) {
@@ -260,7 +262,7 @@ struct MergedRelationshipTests {
       #expect(labels.map { $0.orders.count } == [1] && orders.map { $0.labels.count } == [1])
       try fixture.expectAgreement(in: other)
     }
-    // One context deletes the label while another context adds it to an order.
+    // Next, one context deletes the label while another context adds it to an order.
     let joining = fixture.context()
     joining.mergePolicy = policy.policy
     let second = Purchase(context: joining)

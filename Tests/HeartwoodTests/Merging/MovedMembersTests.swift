@@ -2,8 +2,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A relationship between members and one owner, by the kind of the owner's side: a set, a list, or
-/// one object.
+/// A relationship in which each member has at most one owner.
+///
+/// The cases name the owner's side of the relationship: a set, an ordered list, one object, or one
+/// object of the same class.
 private enum Ownership: CaseIterable {
   case set, list, pair, mate
 
@@ -57,7 +59,7 @@ private enum Ownership: CaseIterable {
 
 @Suite("Members moved by two contexts")
 struct MovedMembersTests {
-  /// A member that belongs to the first of three owners, in a context with undo.
+  /// A member and three possible owners, in a context with undo; the first owner has the member.
   private final class Move {
     let fixture: GraphFixture
     let link: Ownership
@@ -84,7 +86,9 @@ struct MovedMembersTests {
       try context.save()
     }
 
-    /// Expects both sides of the relationship to agree on one owner, or on none.
+    /// Expects both sides of the relationship to agree that the given owner has the member.
+    ///
+    /// - Parameter owner: The number of the owner, or `nil` if no owner has the member.
     func expect(at owner: Int?, _ location: SourceLocation = #_sourceLocation) {
       #expect(
         link.owner(of: member) === owner.map { owners[$0] }, "\(link)", sourceLocation: location)
@@ -117,7 +121,7 @@ struct MovedMembersTests {
   private func `a moved member keeps its new owner after only it is reread`(link: Ownership) throws
   {
     let move = try Move(link)
-    // Others have changed the owners as well, so the save must resolve conflicts.
+    // The move in the other context also changed the owners, so the save must resolve conflicts.
     move.context.mergePolicy = .mergeByPropertyObjectTrump
     link.move(move.member, to: move.owners[1])
     try move.moveByOthers(to: 2)
@@ -180,7 +184,7 @@ struct MovedMembersTests {
     others.delete(owner)
     try others.save()
     move.context.undo()
-    // The context keeps the values that it has read until it rereads them.
+    // The context keeps the values that it has read, until it rereads them.
     #expect(link.members(of: move.owners[0]) == [move.member])
   }
 
@@ -235,7 +239,7 @@ struct MovedMembersTests {
     #expect(!move.context.hasChanges)
   }
 
-  /// Returns a club with a member in a context with undo, and the same objects in another context.
+  /// Saves a club with one member in a context with undo, and returns both objects.
   private func membership() throws -> (
     fixture: GraphFixture, context: ManagedObjectContext, club: Club, person: Person
   ) {

@@ -29,7 +29,7 @@ private enum Later {
     override class var entity: Entity { Entity("Person") { Unique(\Person.fullName) } }
   }
 
-  /// `Person` under a new name, and with other indexes.
+  /// `Person` under a new name and with different indexes.
   final class Human: ManagedObject {
     @Attribute(renamedFrom: "age") var years: Int = 0
     @Attribute var name: String = ""
@@ -94,7 +94,7 @@ struct ModelTests {
       found.email = "ada@example.org"
       found.rating = 4.5
       try context.save()
-      // The store now contains rows of both layouts.
+      // The store now contains rows in both layouts.
       #expect(try container.newContext().count(for: old) == 1)
       old.predicate = try QueryPredicate(format: "email ENDSWITH 'n' AND rating = nil OR age = 36")
       #expect(try container.newContext().count(for: old) == 2)
@@ -138,7 +138,7 @@ struct ModelTests {
       try PersistentContainer(url: url, schema: later)
     }
     #expect(refused.kind == .incompatibleSchema && "\(refused)".contains("years"))
-    // The rejected migration has changed nothing: the store still opens with the previous model.
+    // The rejected migration changed nothing, so the store still opens with the previous model.
     try fill { context in
       for (number, person) in try context.fetch(FetchRequest<Person>()).enumerated() {
         person.age = number

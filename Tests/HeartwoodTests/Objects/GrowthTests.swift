@@ -28,7 +28,7 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // This took minutes when each step examined all members.
+    // If each step examined all members, this would take minutes.
     #expect(duration < 20)
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)
@@ -68,7 +68,7 @@ struct GrowthTests {
       var set = order.pieces
       let seedOfStep = UInt64(random.below(1 << 30))
       if random.isTrue(in256: 30) {
-        // Change the other side of the relationships; the next in-place mutation must see these
+        // Change the relationships from the other side; the next in-place mutation must see the
         // changes.
         line.order = random.isTrue(in256: 128) ? order : other
         piece.order = random.isTrue(in256: 128) ? order : nil
@@ -123,7 +123,7 @@ struct GrowthTests {
     case 5: set.subtract(pieces.suffix(random.below(pieces.count)))
     case 6: set = Set(pieces.prefix(random.below(8)))
     case 7:
-      // Remove a member by index, without hashing it, and insert another member.
+      // Remove a member by its index, without hashing it, and insert another member.
       let first = set.map(\.number).min()
       if let index = set.indices.first(where: { set[$0].number == first }), !set.contains(piece) {
         set.remove(at: index)
@@ -163,7 +163,7 @@ struct GrowthTests {
       #expect(order.keywords == ["a"] || order.keywords == [])
     }
     #expect(order.keywords == ["a", "b"])
-    // Changes made before the closure throws are kept.
+    // Changes that the closure makes before it throws are kept.
     #expect(throws: CancellationError.self) {
       try change(&order.keywords) { words in
         words.append("c")

@@ -7,7 +7,7 @@ struct MemberSetTests {
   @Test(arguments: UInt64(0)..<8)
   func `a member set keeps insertion order`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    // With few objects, removed ones are often added again. With many, the set closes its holes.
+    // With few objects, removed objects are often added again; with many, the set is compacted.
     let objects = (0..<(4 << seed)).map { _ in Car() }
     var set = MemberSet()
     var reference: [Car] = []

@@ -8,7 +8,8 @@ struct PropertyCostTests {
   @Test(.evidence("F-14")) func `reading a property of a loaded object allocates nothing`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try GraphFixture()
-      // The name is too long for an inline string, so its storage is allocated.
+      // The name is too long for the inline representation of strings, so copying it would
+      // allocate.
       let id = try fixture.person("a name of more than fifteen bytes", age: 7, cars: 1)
       let context = fixture.context()
       let person = try #require(try context.existingObject(Person.self, with: id))
@@ -21,7 +22,7 @@ struct PropertyCostTests {
         }
       }
       precondition(sum == 1000 * (7 + 33 + 1))
-      // Without optimisation, each key path is allocated.
+      // Unoptimised code allocates each key path.
       #if !DEBUG
         if let counts { precondition(counts.allocations == 0, "\(counts)") }
       #endif

@@ -39,7 +39,7 @@ private class Widget: ManagedObject, CustomReflectable {
   @Attribute var rank: Double? = nil
   var shape = Shape.label("a", 1)
 
-  /// Hides the properties from `Mirror`, on which the library must not rely.
+  /// Hides the properties from `Mirror`, because the library must not use it.
   var customMirror: Mirror { Mirror(self, children: ["nothing": 0]) }
 }
 
@@ -100,13 +100,13 @@ struct StoredPropertyTests {
     #expect(found.code == 5 && found.small == -7 && found.name == object.name)
     #expect(found.rank == 2.5 && found.day == object.day && found.tags == ["x", "y"])
     #expect(found.parts.map(\.objectID) == [part.objectID])
-    // Properties that are not stored have their initial values.
+    // Properties that are not stored in the database have their initial values.
     #expect(found.helper.count == 3 && found.spare == nil && found.flag == 1)
     #expect(found.delegate == nil && found.listener.count == 9 && found.last.count == 7)
     #expect(found.title == "title of 5" && found.handler(1) == 2 && found.pair.first == 1)
     if case .label("a", 1) = found.shape {} else { Issue.record("\(found.shape)") }
 
-    // Reloading an object does not change the properties that are not stored.
+    // Reloading an object does not change the properties that are not stored in the database.
     object.listener.count = 4
     try fixture.change(Widget.self, object.objectID) { $0.name = "other" }
     try context.refresh(object, mergeChanges: false)

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An earlier version of a program, which does not know all values in ``Later``.
+/// An earlier version of a program, which does not know all the values in ``Later``.
 private enum Earlier {
   enum Level: Int, Codable, Comparable, AttributeValue {
     case low = 1
@@ -58,9 +58,9 @@ private enum Later {
 struct UnknownValueTests {
   private typealias Ticket = Earlier.Ticket
 
-  /// Returns a store with two tickets.
+  /// Returns a store with two tickets that ``Later`` has written.
   ///
-  /// An earlier program can decode neither five values of the first ticket nor the place of the
+  /// ``Earlier`` cannot decode five values of the first ticket and one value, the place, of the
   /// second.
   private func store() throws -> EvolvingStore {
     let store = EvolvingStore()
@@ -123,7 +123,7 @@ struct UnknownValueTests {
       try context.save()
       found[0].title = "again"
       try context.save()
-      // A save through a child context preserves the stored value as well.
+      // A save through a child context also preserves the stored value.
       let child = ManagedObjectContext(parent: context)
       let ticket: Ticket = child.object(with: found[0].objectID)
       #expect(ticket.level == .low)
@@ -177,8 +177,8 @@ struct UnknownValueTests {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
-      // Assigning the default value that is shown counts as a change, and replaces the stored
-      // value.
+      // Assigning the default value, although it is already shown, is a change and replaces the
+      // stored value.
       found[0].level = .low
       #expect(found[0].unreadableValues["level"] == nil && found[0].hasChanges)
     }
@@ -199,7 +199,7 @@ struct UnknownValueTests {
         #expect(try titles("level == 1") == [])
         #expect(try titles("kind == 'question'") == ["new"])
         #expect(try titles("spare == nil") == [])
-        // Repeat the queries with unsaved changes.
+        // Change the objects, so that the queries are repeated with unsaved changes.
         for ticket in try context.fetch(FetchRequest<Ticket>()) { ticket.place.street += "" }
       }
       context.rollback()

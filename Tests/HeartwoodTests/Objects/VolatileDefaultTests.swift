@@ -25,7 +25,7 @@ private final class DatedMemo: Note {
   @Attribute var same: Int = 7
 }
 
-/// The class before the attribute `id` was added.
+/// The model before the attribute `id` was added to the class.
 private enum Earlier {
   final class Note: ManagedObject {
     @Attribute var title: String = "untitled"

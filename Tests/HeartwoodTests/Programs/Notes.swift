@@ -98,8 +98,9 @@ func count(_ container: PersistentContainer) async throws -> Int {
   try await container.performBackgroundTask { try $0.count(for: FetchRequest<Note>()) }
 }
 
-/// Sends a context to the task that uses it, which is allowed if nothing else refers to the
-/// context.
+/// Sends a context to the task that uses it.
+///
+/// This is allowed if nothing else refers to the context.
 func tidy(_ container: PersistentContainer) async throws {
   let context = container.newContext()
   try await Task.detached {

@@ -5,7 +5,7 @@ final class Note: ManagedObject {
   @Attribute var text: String = ""
 }
 
-/// A context must not be used after it was sent to a task.
+/// A context must not be used after it has been sent to a task.
 func count(_ container: PersistentContainer) async throws -> Int {
   let context = container.newContext()
   let task = Task.detached { try context.count(for: FetchRequest<Note>()) }

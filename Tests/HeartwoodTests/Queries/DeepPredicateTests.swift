@@ -28,7 +28,9 @@ struct DeepPredicateTests {
     Condition(#Predicate { $0.rank == rank })
   }
 
-  /// Runs a closure with a context whose store contains three songs, with the ranks 1, 5 and 9.
+  /// Runs a closure with a context on a store of three songs, with the ranks 1, 5 and 9.
+  ///
+  /// - Returns: The error that the closure throws, if any.
   private func withSongs(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) throws -> (any Error)? {
@@ -38,7 +40,7 @@ struct DeepPredicateTests {
     return onSmallStack { try body(container.newContext()) }
   }
 
-  /// Returns the number of terms in the predicate of a shape, which is largest for common shapes.
+  /// Returns the number of terms in a predicate of the given shape; common shapes have more terms.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots: 100_000
@@ -51,10 +53,10 @@ struct DeepPredicateTests {
     case formatOr, formatAnd, formatList, formatArgument, shared
   }
 
-  /// Returns a predicate of this shape that matches only 5 of the ranks 1, 5 and 9.
+  /// Returns a predicate of the given shape that, among the ranks 1, 5 and 9, matches only 5.
   private static func condition(_ shape: Shape) throws -> Condition {
     let count = termCount(shape)
-    // The operands are created only once, because creating them takes the most time.
+    // Create the operands once and reuse them, because creating them takes most of the time.
     let some = (100..<200).map(equals)
     let others = (100..<200).map { equals($0).not }
     var result = equals(5)
@@ -123,7 +125,7 @@ struct DeepPredicateTests {
       }
     case .negated: for _ in 0..<depth / 2 { result = (result || equals(7)).not }
     case .leaves:
-      // Each leaf is deep, and so is the combination of the leaves.
+      // Both the leaves and the combination of the leaves are deeply nested.
       let count = min(depth / 2, 20)
       let leaf = try Condition(
         format: String(repeating: "NOT ", count: count) + "rank == 5")
@@ -191,7 +193,7 @@ struct DeepPredicateTests {
         var request = FetchRequest<Song>()
         request.predicate = try Self.nested(nest, depth)
         let ranks = try context.fetch(request).map(\.rank)
-        // If the number of negations is odd, the predicate matches the other two songs.
+        // With an odd number of negations, the predicate matches the other two songs.
         #expect(ranks == [5] || ranks == [1, 9], "\(nest) \(depth)")
         let song = Song(context: context)
         song.rank = 5

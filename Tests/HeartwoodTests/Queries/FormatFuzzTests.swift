@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Parses random strings: sequences of format words, and valid formats with changed characters.
+/// Parses random strings: sequences of words of the format language, and altered valid formats.
 @Suite("Randomised predicate formats")
 struct FormatFuzzTests {
   private static let words = [
@@ -31,7 +31,7 @@ struct FormatFuzzTests {
     var answered = 0
     for number in 0..<Herd.questionCount(8000) {
       let format = number % 2 == 0 ? Self.phrase(&random) : Self.changed(&random)
-      // Mostly as many arguments as there are placeholders.
+      // Usually pass as many arguments as there are percent signs.
       let count = number % 5 == 0 ? random.below(3) : format.count { $0 == "%" }
       let arguments = (0..<count).map { _ in Self.argument(&random) }
       do {
@@ -53,7 +53,8 @@ struct FormatFuzzTests {
     (0...random.below(9)).map { _ in words[random.below(words.count)] }.joined(separator: " ")
   }
 
-  /// Returns a format in which some characters are removed, doubled, swapped, or replaced by words.
+  /// Returns a valid format in which some characters were removed, doubled, swapped, or replaced by
+  /// words.
   private static func changed(_ random: inout SeededGenerator) -> String {
     var text = Array(whole[random.below(whole.count)])
     for _ in 0...random.below(3) where !text.isEmpty {

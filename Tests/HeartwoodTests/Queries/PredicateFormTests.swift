@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Checks random predicates of every form, in both languages where possible.
+/// Compares random predicates of every form with closures, as formats and as `#Predicate` nodes.
 @Suite("Predicates of every form")
 struct PredicateFormTests {
   private static let seeds: Range<UInt64> = 0..<2
 
-  /// Returns the conditions that a seed generates, which are the same for every call.
+  /// Returns the conditions for a seed; the same seed gives the same conditions.
   private static func conditions(_ seed: UInt64, _ ids: [ManagedObjectID]) -> [Condition] {
     var terms = RandomTerms(SeededGenerator(seed: seed), ids)
     let languages: [RandomTerms.Language] = [.both, .format, .predicate, .format]
@@ -86,7 +86,7 @@ struct PredicateFormTests {
     }
   }
 
-  /// Returns the matches of a pattern in the source code of the predicates.
+  /// Returns the captures of a pattern in source files of the library's predicates.
   private static func found(
     _ pattern: Regex<(Substring, Substring)>, in files: String...
   ) throws -> Set<String> {
@@ -101,7 +101,7 @@ struct PredicateFormTests {
     return found
   }
 
-  /// Returns the names of the types of all nodes and values in a predicate, and of its operators.
+  /// Returns the names of the operators in a predicate, and of the types of its nodes and values.
   private static func kinds(of predicate: Predicate<Animal>) -> Set<String> {
     var kinds: Set<String> = []
     func visit(_ value: Any) {
@@ -119,7 +119,7 @@ struct PredicateFormTests {
 
 /// A node that applies a key path to another node.
 private protocol KeyPathNode {
-  /// The kind of the collection property that the key path reads, or `none` for other properties.
+  /// The kind of collection property that the key path reads, or `none` for other properties.
   var kindName: String { get }
 }
 

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Compares random predicates over random animals with closures of the same meaning.
+/// Compares random predicates with equivalent closures, on random animals.
 @Suite("Random predicates")
 struct PredicateModelTests {
   @Test(.evidence("P-09"), arguments: 0..<2 as Range<UInt64>)

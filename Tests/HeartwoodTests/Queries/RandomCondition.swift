@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A random condition on an animal, as a format and as a plain closure.
+/// A random condition on an animal, both as a predicate format and as a closure.
 struct RandomCondition {
   var format: String
   var arguments: [any Sendable] = []
@@ -14,9 +14,9 @@ struct RandomCondition {
   ]
   static let numbers = [-1.5, -1, -0.0, 0, 0.5, 1, 2.25, 1e300, .infinity, .nan]
 
-  /// Returns a condition that combines other conditions, up to a depth.
+  /// Returns a condition that combines other conditions, nested at most `depth` levels deep.
   ///
-  /// - Parameter prefix: The text before each property name: empty, or a variable.
+  /// - Parameter prefix: The text before each property name; it is empty or names a variable.
   static func any(
     _ random: inout SeededGenerator, depth: Int, prefix: String = ""
   ) -> RandomCondition {
@@ -155,7 +155,7 @@ struct RandomCondition {
 
   /// Returns the condition with a prefix before its property name.
   ///
-  /// With a prefix, the name becomes part of the format instead of an argument.
+  /// With a prefix, the name becomes part of the format instead of being passed as an argument.
   private func prefixed(_ prefix: String, _ name: String) -> RandomCondition {
     guard !prefix.isEmpty else { return self }
     return RandomCondition(
@@ -270,8 +270,7 @@ struct RandomCondition {
 }
 
 extension RandomCondition {
-  /// Returns a condition that indexes can serve: a conjunction of terms, each on an indexed
-  /// attribute.
+  /// Returns a conjunction of terms on indexed attributes, which indexes can serve.
   static func lookup(_ random: inout SeededGenerator) -> RandomCondition {
     let parts = (0...random.below(3)).map { _ in simpleLookup(&random) }
     return RandomCondition(

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Generates random terms about objects and the members of relationships.
+/// Generates random terms on objects and on the members of relationships.
 extension RandomTerms {
   private typealias Members = Term<Set<Animal>, Set<Animal>>
 
@@ -21,14 +21,14 @@ extension RandomTerms {
       value: { $0[subject].admirers })
   }
 
-  /// Returns a condition on an additional animal, and the number of that animal.
+  /// Returns a condition that may refer to one more animal, and the number of that animal.
   private mutating func inner(_ depth: Int) -> (Condition, Int) {
     subjectCount += 1
     defer { subjectCount -= 1 }
     return (condition(depth), subjectCount - 1)
   }
 
-  /// Returns the number of members, or of the members that match a condition, as a term.
+  /// Returns the number of members of a relationship, or of the members that match a condition.
   mutating func memberCount(_ depth: Int) -> Integer {
     let members = members()
     guard depth > 0 else {
@@ -52,7 +52,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a quantified condition on the members of a relationship.
+  /// Returns a condition that all members of a relationship, or at least one, must meet.
   mutating func quantified(_ depth: Int) -> Condition {
     let members = members()
     let (test, number) = inner(depth - 1)
@@ -82,7 +82,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a quantified condition on one property, which uses a keyword of the format language.
+  /// Returns a condition with a quantifier of the format language, on one property of the members.
   mutating func simplyQuantified() -> Condition {
     let members = members()
     let path = members.format ?? ""

@@ -47,7 +47,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns a choice with `?:` or `??`, which formats do not have.
+  /// Returns a choice written with `?:`, which the format language does not have.
   func choice<Value, Model>(
     _ test: Condition, _ then: Term<Value, Model>, _ otherwise: Term<Value, Model>
   ) -> Term<Value, Model> {

@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-// These functions create the nodes that the compiler creates for a `#Predicate`, for operands whose
-// types are known only at run time.
+// These functions create the same nodes as the compiler does for a `#Predicate`, but for operands
+// whose types are known only at run time.
 
 typealias NodeType = StandardPredicateExpression
 
@@ -168,7 +168,7 @@ func isIn<List: Sequence & Codable & Sendable, V: NodeType>(
   PredicateExpressions.build_contains(PredicateExpressions.build_Arg(list), value)
 }
 
-/// Returns the closure `test`, cast to return nodes of the same type as a sample.
+/// Returns the closure `test`, cast to return nodes of the same type as `sample`.
 func element<Test: NodeType<Bool>>(
   _ sample: Test, _ test: @escaping (PredicateExpressions.Variable<Animal>) -> PredicateNode<Bool>
 ) -> (PredicateExpressions.Variable<Animal>) -> Test {

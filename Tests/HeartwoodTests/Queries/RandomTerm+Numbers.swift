@@ -34,7 +34,8 @@ extension RandomTerms {
     }
   }
 
-  /// Returns the result of an operation, or `nil` if there is none or it is too large to store.
+  /// Returns the result of an operation, or `nil` if it has no result or the result is out of
+  /// range.
   private static func integral(
     _ first: Int128?, _ second: Int128?, _ operation: (Int128, Int128) -> Int128?
   ) -> Int128? {
@@ -70,7 +71,7 @@ extension RandomTerms {
     case 1: return property("paws", \.paws) { Int128($0) }
     case 2: return memberCount(0)
     case 100:
-      // A term without a property is a constant, whatever its form.
+      // Without a property, any form of this term is a constant.
       let list = [random.below(5) - 2, 1]
       return Integer(
         node: { _ in
@@ -107,7 +108,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns the term `$0.home?.town?.homes.first?.rooms`, or the same with `last`.
+  /// Returns the term `$0.home?.town?.homes.first?.rooms`, or the same term with `last`.
   private func roomsOfOne(isFirst: Bool, _ subject: Int) -> Term<Int?, Int128> {
     let end: any KeyPath<[Home], Home?> & Sendable = isFirst ? \.first : \.last
     return Term(
@@ -126,7 +127,7 @@ extension RandomTerms {
       }, value: { $0[subject].home?.town?.homes[keyPath: end]?.rooms.map { Int128($0) } })
   }
 
-  /// Returns an aggregate of all members of a relationship, a kind of term that only formats have.
+  /// Returns an aggregate over all members of a relationship, which only formats can express.
   private mutating func summary() -> Integer {
     let subject = random.below(subjectCount)
     let path = subject == 0 ? "idols" : "$v\(subject).idols"

@@ -30,7 +30,7 @@ extension RandomTerms {
       format: literal, node: { _ in PredicateExpressions.build_Arg(text) }, value: { _ in text })
   }
 
-  /// Returns a string as a literal of the format language.
+  /// Returns a string literal of the format language.
   private mutating func quoted(_ text: String) -> String {
     let quote = one(of: ["'", "\""])
     var result = quote
@@ -129,7 +129,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a condition on a regular expression, which need not match the entire string.
+  /// Returns a condition with a regular expression that may match any part of the string.
   private mutating func regularExpression(_ text: Text) -> Condition {
     switch choose(3) {
     case 0:
@@ -202,7 +202,7 @@ extension RandomTerms {
     }
   }
 
-  /// Returns a condition on a regular expression that must match the entire string.
+  /// Returns a condition with a regular expression that must match the entire string.
   private mutating func matches(_ text: Text, _ options: String) -> Condition {
     let patterns: [(String, (String) -> Bool)] = [
       ("[ab]+", { !$0.isEmpty && $0.allSatisfy { $0 == "a" || $0 == "b" } }),

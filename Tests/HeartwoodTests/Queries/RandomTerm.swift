@@ -2,18 +2,18 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A node of a `#Predicate`, of any type.
+/// A node of a `#Predicate` that has the given output type.
 typealias PredicateNode<Output> = any StandardPredicateExpression<Output>
 
-/// The animals that a term can refer to: the fetched one, and the elements of the enclosing
+/// The animals to which a term can refer: the fetched animal, and the elements of enclosing
 /// collections.
 typealias Subjects = [PredicateExpressions.Variable<Animal>]
 
-/// A random term of a predicate in up to three forms: in the format language, as nodes that the
-/// compiler would create for a `#Predicate`, and as a plain closure.
+/// A random term of a predicate in up to three forms.
 ///
-/// The closure returns `nil` if the term has no value, because an operand is `nil`, an operation
-/// overflows, or a divisor is zero.
+/// The forms are a string of the format language, the nodes that the compiler would create for a
+/// `#Predicate`, and a closure. The closure returns `nil` if the term has no value because an
+/// operand is `nil`, an operation overflows, or a divisor is zero.
 struct Term<Output, Model> {
   var format: String?
   var arguments: [any Sendable] = []
@@ -33,7 +33,7 @@ extension Term {
       value: { value(operand.value($0)) })
   }
 
-  /// Creates a term with two operands, which are in the order of the format.
+  /// Creates a term with two operands, given in the order in which the format contains them.
   init<A, B, M, N>(
     _ first: Term<A, M>, _ second: Term<B, N>, _ format: (String, String) -> String?,
     node: ((PredicateNode<A>, PredicateNode<B>) -> PredicateNode<Output>)?,
@@ -50,9 +50,9 @@ extension Term {
   }
 }
 
-/// A term that is a condition.
+/// A term that is true or false.
 typealias Condition = Term<Bool, Bool>
-/// An integer term, whose model is wide enough for the results of all calculations here.
+/// An integer term; its closure computes with a type that is wide enough for all results here.
 typealias Integer = Term<Int, Int128>
 typealias Number = Term<Double, Double>
 typealias Text = Term<String, String>
@@ -64,7 +64,7 @@ extension Term where Output == Bool, Model == Bool {
   /// A condition without a value does not hold.
   func holds(_ animals: [Animal]) -> Bool { value(animals) ?? false }
 
-  /// The condition as a term that can be compared with other terms.
+  /// The condition as an operand of a comparison with other conditions.
   var asValue: Condition {
     Condition(self, { "(\($0))" }, node: { $0 }, value: { $0 ?? false })
   }
@@ -76,14 +76,14 @@ extension Term where Output == Bool, Model == Bool {
 
 /// Generates random terms of predicates.
 struct RandomTerms {
-  /// The languages in which terms are needed.
+  /// The languages that the generated terms must support.
   enum Language { case both, format, predicate }
 
   var random: SeededGenerator
   var language = Language.both
   /// The IDs of stored objects.
   let ids: [ManagedObjectID]
-  /// The number of animals that terms can refer to.
+  /// The number of animals to which a term can refer.
   var subjectCount = 1
   /// The number of times that each choice was made, by source location.
   private var choices: [String: [Int]] = [:]
@@ -93,9 +93,9 @@ struct RandomTerms {
     self.ids = ids
   }
 
-  /// Returns a random number below a bound.
+  /// Returns a random number from 0 to `count` - 1.
   ///
-  /// Chooses among the numbers that this source location has returned least often, so that few
+  /// The number is one of those that this source location has returned least often, so that few
   /// calls cover all choices.
   mutating func choose(
     _ count: Int, file: String = #fileID, line: Int = #line, column: Int = #column
@@ -110,10 +110,10 @@ struct RandomTerms {
     return choice
   }
 
-  /// Returns the number of a random form.
+  /// Returns the number of a random form of a term.
   ///
-  /// Numbers below `both` are forms of both languages. Numbers from 100 are forms of `#Predicate`
-  /// only, and numbers from 200 are forms of formats only.
+  /// Numbers below `both` are forms that both languages have. Numbers from 100 are forms that only
+  /// `#Predicate` has, and numbers from 200 are forms that only formats have.
   mutating func form(
     both: Int, predicate: Int = 0, format: Int = 0, file: String = #fileID, line: Int = #line
   ) -> Int {
@@ -128,7 +128,7 @@ struct RandomTerms {
     elements[choose(elements.count, file: file, line: line, column: column)]
   }
 
-  /// Returns the name of a property as a format writes it.
+  /// Returns a property's name as it is written in a format, with the arguments that it needs.
   mutating func name(_ path: String, of subject: Int) -> (String, [any Sendable]) {
     guard subject == 0 else { return ("$v\(subject).\(path)", []) }
     switch choose(8) {
@@ -139,7 +139,7 @@ struct RandomTerms {
     }
   }
 
-  /// Returns a property of one of the animals.
+  /// Returns a term that reads a property of one of the animals.
   mutating func property<Value: Sendable, Model>(
     _ name: String, _ keyPath: any KeyPath<Animal, Value> & Sendable,
     _ model: @escaping (Value) -> Model?
@@ -152,7 +152,7 @@ struct RandomTerms {
       value: { model($0[subject][keyPath: keyPath]) })
   }
 
-  /// Returns a term for a constant.
+  /// Returns a term for a constant value.
   func constant<Value: Codable & Sendable, Model>(
     _ value: Value, _ model: Model?, as format: String = "%@"
   ) -> Term<Value, Model> {
@@ -171,7 +171,7 @@ extension RandomTerms {
 
   /// Returns a comparison with `==` or `!=`.
   ///
-  /// The overload for ordered values can use any operator.
+  /// The overload for `Comparable` values can use any comparison operator.
   mutating func comparison<Value: Equatable, Model: Equatable>(
     _ first: Term<Value, Model>, _ second: Term<Value, Model>, options: String = ""
   ) -> Condition {
@@ -194,7 +194,7 @@ extension RandomTerms {
       value: { Self.holds($0, kind, $1) })
   }
 
-  /// Returns a comparison that only formats have: of different types, or of optional values.
+  /// Returns a comparison of different types or of optional values, which only formats can express.
   mutating func formatComparison<A, B, Model: Comparable>(
     _ first: Term<A, Model>, _ second: Term<B, Model>, options: String = ""
   ) -> Condition {

@@ -85,7 +85,7 @@ struct TemporaryIDPredicateTests {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // For a changed object, the values in memory are matched, not those of its row.
+    // For a changed object, its values in memory are matched instead of its row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")
@@ -177,7 +177,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // Among many lists, those to update are found by the owner in their predicates.
+    // With many lists, the lists to update are found by the owner in their predicates.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Reads and sets the properties that the reference names.
+/// Reads and sets the properties of objects by their names in the reference.
 enum CrewAccess {
   private static func member(_ object: ManagedObject) -> CrewMember {
     unsafeDowncast(object, to: CrewMember.self)
@@ -156,7 +156,7 @@ enum CrewAccess {
     }
   }
 
-  /// Adds or removes one member of a to-many relationship in place.
+  /// Adds or removes a member of a to-many relationship in place, or sets or clears a reference.
   static func toggle(_ link: CrewLink, of object: ManagedObject, _ other: ManagedObject) {
     switch link {
     case .friends: member(object).friends.formSymmetricDifference([member(other)])

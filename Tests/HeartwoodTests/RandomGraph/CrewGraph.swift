@@ -1,12 +1,12 @@
-/// The number that identifies an object in the reference, in every context and in the store.
+/// The number by which the reference identifies an object, in every context and in the store.
 typealias CrewTagNumber = Int
 
-/// An object of the reference: its values, and the related objects of each relationship.
+/// An object in the reference, with its values and the related objects of each relationship.
 struct CrewRow: Equatable {
   let kind: CrewKind
-  /// The values, indexed by attribute; attributes of other classes stay empty.
+  /// The values, indexed by attribute; attributes that the class does not have are `none`.
   var values: [CrewValue]
-  /// The related objects, indexed by relationship; a to-one relationship has at most one.
+  /// The related objects, indexed by relationship; a to-one relationship has at most one object.
   var links: [[Int]]
 
   static let noLinks = [[Int]](repeating: [], count: CrewLink.allCases.count)
@@ -29,7 +29,9 @@ struct CrewRow: Equatable {
     set { links[link.rawValue] = newValue }
   }
 
-  /// Returns whether a relationship has the same members, and the same order if it is ordered.
+  /// Returns whether a relationship has the same members in both rows.
+  ///
+  /// The order is compared only if the relationship is ordered.
   func has(_ link: CrewLink, like other: CrewRow) -> Bool {
     let (own, others) = (self[link], other[link])
     if own == others { return true }
@@ -37,7 +39,7 @@ struct CrewRow: Equatable {
     return Set(own) == Set(others)
   }
 
-  /// Returns the names of the properties that differ, ignoring derived attributes.
+  /// Returns the names of the properties in which two rows differ, ignoring derived attributes.
   func differences(from other: CrewRow) -> [String] {
     var names: [String] = []
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
@@ -47,7 +49,7 @@ struct CrewRow: Equatable {
     return names
   }
 
-  /// Returns whether all properties are equal, ignoring derived attributes.
+  /// Returns whether all properties of two rows are equal, ignoring derived attributes.
   func isSame(as other: CrewRow) -> Bool {
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
       return false
@@ -57,7 +59,7 @@ struct CrewRow: Equatable {
   }
 }
 
-/// Objects and their relationships, which change as the guarantees require of a context.
+/// Models the objects of a context and their relationships, as the guarantees require.
 struct CrewGraph {
   var rows: [Int: CrewRow] = [:]
 
@@ -80,7 +82,7 @@ struct CrewGraph {
     }
   }
 
-  /// Removes the relationship between two objects from both sides.
+  /// Ends the relationship between two objects on both sides.
   mutating func separate(_ tag: Int, _ link: CrewLink, _ other: Int) {
     drop(other, from: tag, link)
     if let inverse = link.inverse { drop(tag, from: other, inverse) }
@@ -88,7 +90,7 @@ struct CrewGraph {
 
   /// Relates two objects on both sides.
   ///
-  /// If an object can have only one partner, its previous partner is removed.
+  /// If a side can have only one related object, the previous one is removed first.
   mutating func join(_ tag: Int, _ link: CrewLink, _ other: Int) {
     if targets(tag, link).contains(other) { return }
     if link.isToOne { for old in targets(tag, link) { separate(tag, link, old) } }
@@ -99,7 +101,7 @@ struct CrewGraph {
     add(other, to: tag, link)
   }
 
-  /// Replaces all members of a relationship, and their order if it is ordered.
+  /// Replaces all members of a relationship; if it is ordered, also sets their order.
   mutating func set(_ tag: Int, _ link: CrewLink, to members: [Int]) {
     for old in targets(tag, link) where !members.contains(old) { separate(tag, link, old) }
     for member in members { join(tag, link, member) }
@@ -108,11 +110,9 @@ struct CrewGraph {
 
   // MARK: Deleting
 
-  /// Deletes an object and applies the delete rules.
+  /// Deletes an object and applies the delete rules, except `deny`, which the save checks.
   ///
-  /// Rules that deny a deletion are checked by the save.
-  ///
-  /// - Parameter gone: Called with each object that is deleted.
+  /// - Parameter gone: A closure that is called for each deleted object.
   mutating func delete(
     _ tag: Int, _ deleted: inout Set<Int>, whileDeleting: Set<Int> = [],
     gone: (inout CrewGraph, Int) -> Void
@@ -134,7 +134,7 @@ struct CrewGraph {
     gone(&self, tag)
   }
 
-  /// Removes an object, and removes it from the relationships of other objects.
+  /// Removes an object from the graph and from the relationships of other objects.
   mutating func forget(_ tag: Int) {
     guard let row = rows[tag] else { return }
     for link in row.kind.links where link.inverse != nil {
@@ -143,9 +143,9 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
-  /// Returns the related objects.
+  /// Returns the related objects, without targets whose rows are missing.
   ///
-  /// Omits targets whose rows are missing, which only a reference without an inverse can have.
+  /// Only a reference without an inverse can lead to a missing row.
   func shown(_ row: CrewRow, _ link: CrewLink) -> [Int] {
     link.inverse == nil ? row[link].filter { rows[$0] != nil } : row[link]
   }
@@ -173,7 +173,7 @@ struct CrewGraph {
     return CrewValue.canonical[text].map { .text($0) } ?? .none
   }
 
-  /// Returns the values of a unique constraint, or `nil` if one of them is missing.
+  /// Returns an object's values for a unique constraint, or `nil` if one of them is missing.
   func key(_ tag: Int, _ constraint: [CrewField]) -> [CrewValue]? {
     guard let row = rows[tag] else { return nil }
     let values = constraint.map { row[$0].constrained }

@@ -1,8 +1,10 @@
 import Foundation
 import Heartwood
 
-/// A class of the random graph, whose classes have each kind of relationship, constraint and
-/// derived attribute.
+/// The main class of the random graph.
+///
+/// The classes of the graph together have each kind of relationship, constraint and derived
+/// attribute.
 class CrewMember: ManagedObject {
   @Attribute var code: String? = nil
   @Attribute var number: Int? = nil
@@ -37,7 +39,7 @@ class CrewMember: ManagedObject {
   }
 }
 
-/// The error that `validate` throws.
+/// The error that `validate` throws for an invalid title.
 struct CrewRefusal: Error {}
 
 final class CrewChief: CrewMember {

@@ -1,12 +1,14 @@
 import Heartwood
 
-/// The custom merge policy of the random graph, as a program would write it and as a reference.
+/// The custom merge policy of the random graph, and a model of its decisions for the reference.
 enum CrewPolicy {
   /// The serial number of badges that the policy deletes.
   private static let unwantedSerial = 8
 
-  /// Adds up changes of serial numbers, keeps the notes and mentors that others have set, and
-  /// decides about deletions by class.
+  /// The policy, written as a program would write it.
+  ///
+  /// It adds up the changes to serial numbers, keeps the notes and mentors that another context has
+  /// saved, and decides about deletions by class.
   static let policy = MergePolicy.custom { conflict in
     switch conflict.entityName {
     case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false
@@ -26,10 +28,10 @@ enum CrewPolicy {
     }
   }
 
-  /// Returns whether an object that was deleted here and changed by others keeps its row.
+  /// Returns whether an object keeps its row if it was deleted here and changed by another context.
   static func keeps(_ kind: CrewKind) -> Bool { kind == .tag }
 
-  /// Returns whether the row of an object that was edited here and changed by others is deleted.
+  /// Returns whether an object is deleted if it was edited here and changed by another context.
   static func deletes(_ mine: CrewRow, _ theirs: CrewRow?) -> Bool {
     switch mine.kind {
     case .team: theirs == nil
@@ -38,7 +40,7 @@ enum CrewPolicy {
     }
   }
 
-  /// Returns the value that the policy sets, or `nil` if it sets none.
+  /// Returns the value that the policy sets for an attribute, or `nil` if it sets none.
   static func value(
     _ field: CrewField, _ base: CrewRow, _ mine: CrewRow, _ theirs: CrewRow
   ) -> CrewValue? {

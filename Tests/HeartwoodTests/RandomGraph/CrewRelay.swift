@@ -2,15 +2,15 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A run in which this process and others take turns.
+/// Runs steps on one store, with this process and other processes taking turns.
 ///
-/// This process reopens the store halfway.
+/// This process reopens the store halfway through the run.
 struct CrewRelay {
-  /// A step of a turn; turns with odd numbers belong to other processes.
+  /// A step and the turn to which it belongs; other processes take the turns with odd numbers.
   typealias Step = (turn: Int, step: CrewStep)
 
   let seed: UInt64
-  /// The number of steps in a turn.
+  /// The number of steps in each turn.
   let stepCount: Int
 
   private static let turns = 0..<8
@@ -23,7 +23,7 @@ struct CrewRelay {
     CrewStep.random(stepCount, seed: seed(ofTurn: turn))
   }
 
-  /// Takes one turn; called by another process.
+  /// Takes one turn in another process.
   func takeTurn(_ turn: Int, at path: String) throws {
     try takeTurn(turn, steps(ofTurn: turn), at: path)
   }
@@ -38,10 +38,11 @@ struct CrewRelay {
 
   /// Takes all turns.
   ///
-  /// - Parameter elsewhere: Makes another process take a turn.
+  /// - Parameter elsewhere: A closure that makes another process take the given turn.
   /// - Returns: The number of times that this process performed each operation.
-  /// - Throws: A ``CrewMismatch`` with the shortest failing sequence of steps found when this
-  ///   process takes all turns, or the original error if no sequence fails then.
+  /// - Throws: A ``CrewMismatch`` for the shortest sequence of steps that was found to fail when
+  ///   this process takes all turns, or the original error if no sequence fails in this process
+  ///   alone.
   func run(at path: String, elsewhere: (_ turn: Int) async throws -> Void) async throws
     -> [String: Int]
   {
@@ -56,7 +57,7 @@ struct CrewRelay {
 
   /// Takes the given steps in this process alone.
   ///
-  /// Returns the error, or `nil` if there is none.
+  /// - Returns: The error that the steps cause, or `nil` if they succeed.
   private func mismatch(_ steps: [Step]) async -> (any Error)? {
     do {
       let scratch = try ScratchDirectory()
@@ -93,7 +94,7 @@ struct CrewRelay {
     return run.counts
   }
 
-  /// Runs a closure, and adds the preceding steps to an error that it throws.
+  /// Runs a closure, and adds the preceding steps to any error that it throws.
   private static func report(_ run: CrewRun, _ seed: UInt64, _ body: () throws -> Void) throws {
     do { try body() } catch {
       throw CrewMismatch(

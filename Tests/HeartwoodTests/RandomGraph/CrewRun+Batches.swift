@@ -5,7 +5,7 @@ import HeartwoodTestSupport
 extension CrewRun {
   /// Executes a batch request, and compares the store with the reference.
   ///
-  /// Contexts do not change.
+  /// The contexts of the run do not change.
   func execute(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     var reference = CrewBatch(graph: store.graph, policy: workspace.policy)
     var expected: CrewFailure?
@@ -100,8 +100,8 @@ extension CrewRun {
 
   /// Returns a value for a batch request to set.
   ///
-  /// Excludes values that a later save would reject, because a save also validates objects whose
-  /// values were changed and restored.
+  /// Values that a later save would reject are excluded, because a save also validates objects
+  /// whose values were changed and then restored.
   private func batched(_ field: CrewField, _ choice: Int) -> CrewValue {
     let value = field.value(choice)
     return value == .text(CrewValue.invalidTitle) ? .text("") : value
@@ -161,13 +161,13 @@ extension CrewRun {
   }
 }
 
-/// The execution of a batch request in the reference.
+/// Models the execution of a batch request.
 struct CrewBatch {
   var graph: CrewGraph
   let policy: MergePolicy.Each
-  /// The inserted or changed rows, in order.
+  /// The rows that the request inserts, changes or deletes, in order.
   private(set) var touched: [Int] = []
-  /// The rows whose token the request generates, so that the reference cannot know it.
+  /// The rows for which the request generates a token; the reference cannot know its value.
   private(set) var tokens: Set<Int> = []
   var isDeletion = false
   private(set) var isUpdate = false

@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Loads a complete context, and compares it with its reference.
+  /// Compares all objects of a context with its reference.
   func expectSame(_ workspace: CrewWorkspace, _ moment: String) throws {
     do {
       try expectSame(workspace, Set(workspace.view.live))
@@ -10,7 +10,7 @@ extension CrewRun {
     }
   }
 
-  /// Compares some objects of a context with the reference.
+  /// Compares the given objects of a context with the reference.
   func expectSame(_ workspace: CrewWorkspace, _ tags: Set<Int>) throws {
     for tag in tags {
       guard let row = workspace.view.now[tag] else { continue }
@@ -33,7 +33,8 @@ extension CrewRun {
     }
     for link in row.kind.links {
       let targets = CrewAccess.targets(link, of: object)
-      // The reference may lead to an object deleted here, even if others restored its row.
+      // The object may refer to an object that was deleted here, even if another context has
+      // restored its row.
       if link.inverse == nil, targets.contains(where: { $0.managedObjectContext == nil }) {
         continue
       }
@@ -63,14 +64,14 @@ extension CrewRun {
     try expect("insertedObjects", workspace.tags(context.insertedObjects), Set(view.work.inserted))
     try expect("deletedObjects", workspace.tags(context.deletedObjects), view.work.deleted)
     let updated = workspace.tags(context.updatedObjects)
-    // Objects that were set to their current values also count as updated.
+    // `updatedObjects` may also contain objects that were set to their current values.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }
 
-  /// Expects both sides of all relationships to agree in a context.
+  /// Expects the two sides of each relationship to agree in a context.
   func expectAgreement(_ workspace: CrewWorkspace, _ moment: String) throws {
-    // Skip objects whose rows are missing: the store has no other side to compare.
+    // Skip objects whose rows are missing, because the store has no other side to compare.
     for tag in workspace.view.live where store.graph[tag] != nil {
       guard workspace.handlesObject(tag), let row = workspace.view.now[tag] else { continue }
       let object = try workspace.object(tag)
@@ -88,7 +89,7 @@ extension CrewRun {
 
   // MARK: The store
 
-  /// Reads the store in a new context, and returns its content by the numbers of the reference.
+  /// Reads the store in a new context, and returns its content in the form of the reference.
   func stored() throws -> CrewGraph {
     let context = containers[containers.count - 1].newContext()
     return try withExtendedLifetime(context) {
@@ -101,7 +102,7 @@ extension CrewRun {
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {
           let targets = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
-          // Use a fixed order, so that a seed yields the same steps each time.
+          // Use a fixed order, so that a seed always yields the same steps.
           row[link] = link.isOrdered ? targets : targets.sorted()
         }
         graph[tag] = row
@@ -141,7 +142,7 @@ extension CrewRun {
     }
   }
 
-  /// Expects both sides of all relationships to agree in a graph.
+  /// Expects the two sides of each relationship to agree in a graph.
   func expectAgreement(_ graph: CrewGraph, _ moment: String) throws {
     for (tag, row) in graph.rows {
       for link in row.kind.links {
@@ -157,7 +158,7 @@ extension CrewRun {
 
   // MARK: History
 
-  /// Compares the new transactions of the history with the changes of the reference.
+  /// Compares the new history transactions with the changes in the reference.
   func expectHistory(_ difference: CrewDifference, isExact: Bool, _ moment: String) throws {
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
@@ -185,7 +186,7 @@ extension CrewRun {
     }
     for (tag, names) in difference.updated {
       let reported = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
-      // A reference to a missing row may be cleared by any write of the row that contains it.
+      // Any write of a row may clear its reference to a missing row.
       let open: Set<String> = ["mentor"]
       let isSame = reported.subtracting(open) == names.subtracting(open)
       guard isExact ? isSame : reported.isSuperset(of: names.subtracting(open)) else {

@@ -54,7 +54,8 @@ extension CrewRun {
     let all = workspace.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if workspace.view.work.deleted.contains(tag) {
-      // Skip faults, which would be reread from another generation than the other objects.
+      // Skip faults, because they would be reread from a different generation than the other
+      // objects.
       if try workspace.object(tag).isFault { return }
       begin(workspace)
       workspace.view.work.deleted.remove(tag)
@@ -89,7 +90,8 @@ extension CrewRun {
   {
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
-    // In a new object, this marks the property as set, which undo would have to revert.
+    // Skip new objects with undo: the assignment marks the property as set, and undo would have to
+    // revert the mark.
     if workspace.view.isNew(tag), workspace.context.tracksUndo { return }
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: row[field])
@@ -115,14 +117,12 @@ extension CrewRun {
 
   // MARK: Relationships
 
-  /// Returns whether a member has a mentor.
-  ///
-  /// The reference omits mentors whose rows are missing.
+  /// Returns whether a member has a mentor, which may be an object whose row is missing.
   private func hasGoneMentor(_ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow) throws -> Bool
   {
     guard row.kind.isMember else { return false }
-    // Whether clearing the reference is a change depends on whether the context knows that the row
-    // is missing.
+    // Whether clearing a reference to a missing row is a change depends on whether the context
+    // knows that the row is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }
@@ -146,7 +146,7 @@ extension CrewRun {
     try set(workspace, tag, link, to: targets)
   }
 
-  /// Sets all members of a relationship, in the context and in the reference.
+  /// Sets all members of a relationship in the context and in the reference.
   private func set(_ workspace: CrewWorkspace, _ tag: Int, _ link: CrewLink, to targets: [Int])
     throws
   {
@@ -162,7 +162,7 @@ extension CrewRun {
     try expectSame(workspace, touched.union([tag]).filter { workspace.view.isLive($0) })
   }
 
-  /// Records which references of new objects were set, from either side.
+  /// Records which references of new objects were set, directly or from the other side.
   private func recordLinks(
     _ workspace: CrewWorkspace, _ tag: Int, _ link: CrewLink, _ others: Set<Int>
   ) {

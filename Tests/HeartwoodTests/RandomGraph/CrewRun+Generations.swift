@@ -3,12 +3,12 @@ import Heartwood
 extension CrewRun {
   // MARK: Pins
 
-  /// Pins a context to the newest generation, removes its pin, or turns automatic merging on or
-  /// off.
+  /// Pins a context to the newest generation, removes its pin, or toggles automatic merging.
   func pin(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
-      // Pinning reapplies unsaved changes to another generation, so check that this is possible.
+      // Pinning reapplies unsaved changes to a different generation, so check that this is
+      // possible.
       guard !workspace.isMerging, workspace.view.canRebase(store) else { return }
       try workspace.context.setQueryGenerationFrom(.current)
       workspace.pinned = store
@@ -23,7 +23,7 @@ extension CrewRun {
     default:
       guard workspace.pinned == nil else { return }
       workspace.context.automaticallyMergesChangesFromParent.toggle()
-      // The context merges only later saves, so bring it up to date now.
+      // The context merges only saves from now on, so bring it up to date first.
       guard workspace.isMerging else { return }
       if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }
@@ -32,7 +32,7 @@ extension CrewRun {
 
   // MARK: Merging
 
-  /// Merges what others have saved since the context last read everything.
+  /// Merges all saves since the context last read everything.
   func merge(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     guard workspace.view.canRebase(store), workspace.view.generation != store.generation else {
       return
@@ -67,9 +67,9 @@ extension CrewRun {
     try readAll(workspace)
   }
 
-  /// Expects each registered object with a row to equal the store.
+  /// Expects each registered object that has a row to equal the row.
   ///
-  /// - Parameter all: Whether objects with unsaved changes are compared, too.
+  /// - Parameter all: Whether to compare objects with unsaved changes, too.
   func expectMerged(_ workspace: CrewWorkspace, all: Bool) throws {
     var after = workspace.view
     after.rebase(store)
@@ -103,7 +103,8 @@ extension CrewRun {
     }
   }
 
-  /// Expects a change set to describe the difference between a generation and the newest one.
+  /// Expects a change set to describe the differences between an earlier generation and the newest
+  /// one.
   private func expectSame(_ changes: ChangeSet, _ earlier: CrewGraph) throws {
     var later = CrewStore()
     later.graph = earlier
@@ -114,7 +115,7 @@ extension CrewRun {
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
     else { throw CrewMismatch("the change set is \(changes) instead of \(expected)") }
     for (tag, all) in expected.updated {
-      // A reference to a missing row may be cleared by any write of the row that contains it.
+      // Any write of a row may clear its reference to a missing row.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
@@ -144,7 +145,7 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // A reference to a missing row may be cleared by any write of the row that contains it.
+      // Any write of a row may clear its reference to a missing row.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("the revert reports \(changes), but changed \(difference)") }
     try expectStored("after a revert")

@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Works in a child context, and saves or discards it.
+  /// Performs random steps in a child context, and then saves or discards it.
   func nest(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     let view = workspace.view
     let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
@@ -45,7 +45,8 @@ extension CrewRun {
     return store
   }
 
-  /// Changes an object in the parent, and expects the child to see this after fetching everything.
+  /// Changes an object in the parent, and expects the child to show the change after a complete
+  /// fetch.
   private func editParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
     throws
   {
@@ -64,7 +65,7 @@ extension CrewRun {
     try expectSame(child, "child, after an edit of the parent")
   }
 
-  /// Saves a parent, and expects its child to show the same values.
+  /// Saves the parent, and expects the child to show the same values as the parent.
   private func saveParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
     record("  saves the parent")
     let before = store.generation
@@ -72,7 +73,8 @@ extension CrewRun {
     let new = workspace.view.work.inserted
     try save(workspace, rollsBack: false)
     // Compare only if the parent has saved and is up to date. Without automatic merging, the child
-    // sees neither the saves of others nor the values of existing rows that new objects became.
+    // sees neither saves by other contexts nor, for new objects that became existing rows, the
+    // values of these rows.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
@@ -82,7 +84,7 @@ extension CrewRun {
         let object: ManagedObject = try child.context.existingObject(with: id)
       else { throw CrewMismatch("\(tag) was saved in the parent, but is not in the child") }
       var row = saved
-      // Without automatic merging, the child does not reread derived values.
+      // Without automatic merging, the child does not reread derived attributes.
       if !child.isMerging {
         for field in row.kind.fields where field.isDerived {
           row[field] = CrewAccess.value(field, of: object)
@@ -96,13 +98,13 @@ extension CrewRun {
 
   /// Saves a child context to its parent.
   ///
-  /// Returns whether the save succeeded.
+  /// - Returns: Whether the save succeeded.
   private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // A save validates every object that was assigned to, even if no value differs. An object of
-    // the parent may be invalid.
+    // A save validates every object that was assigned to, even if no value differs, and such an
+    // object may already be invalid in the parent.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }

@@ -10,13 +10,13 @@ extension CrewRun {
     }
     let found = try stored()
     for row in found.rows.values where row.kind.isMember { tokens.insert(row[.token]) }
-    // The history of a store that was just opened may lack earlier transactions.
+    // When a store was just opened, its history may lack earlier transactions.
     let isNew = historyToken == nil
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
     var written: [Int: Set<String>] = [:]
     for change in new.flatMap(\.changes) {
-      // An unknown object was created and deleted between two calls.
+      // An unknown object was created and deleted since the last call.
       guard let tag = tagsByID[change.objectID] else { continue }
       var names: Set<String> = ["inserted or deleted"]
       if case .update(let updated) = change.kind {
@@ -31,13 +31,13 @@ extension CrewRun {
     if !isNew { try expectWritten(written, difference) }
   }
 
-  /// Expects the history to report all changes by others.
+  /// Expects the history to report all changes by other processes.
   private func expectWritten(_ written: [Int: Set<String>], _ difference: CrewDifference) throws {
     for tag in difference.inserted.union(difference.deleted) where written[tag] == nil {
       throw CrewMismatch("the history does not name \(tag), which others created or deleted")
     }
     for (tag, all) in difference.updated {
-      // Losing the target of a reference does not cause a write.
+      // Clearing a reference whose target was deleted does not require a write.
       let names = all.subtracting(["mentor"])
       let reported = written[tag] ?? []
       guard reported.contains("inserted or deleted") || reported.isSuperset(of: names) else {

@@ -10,7 +10,7 @@ extension CrewRun {
     case .refreshAll:
       guard !isStale else { return }
       workspace.context.refreshAllObjects()
-      // Read deleted objects, too, so that they have their values if they are restored.
+      // Read deleted objects as well, so that they have their values if they are restored.
       for tag in workspace.view.work.deleted {
         guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
         let object = try workspace.object(tag)
@@ -29,9 +29,8 @@ extension CrewRun {
     }
   }
 
-  /// Refreshes an object and discards its changes.
-  ///
-  /// This throws if its relationships were changed.
+  /// Refreshes an object without keeping its changes, which must throw if relationships were
+  /// changed.
   private func drop(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let before = workspace.view.base[tag], let row = workspace.view.now[tag],
       !workspace.context.tracksUndo
@@ -71,7 +70,7 @@ extension CrewRun {
     try expectHistory(CrewDifference(), isExact: true, "after obtainPermanentIDs")
   }
 
-  /// Looks up an object by its ID, in this context and in a new one.
+  /// Looks up an object by its ID, in its context and in a new context.
   func lookUp(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     guard let tag = one(workspace.view.live, step.a) else { return }
     let object = try workspace.object(tag)
@@ -103,8 +102,10 @@ extension CrewRun {
 
   // MARK: Predicates
 
-  /// Returns the objects as a predicate sees them in a context: with unsaved changes or, in a stale
-  /// context, as they are stored.
+  /// Returns the objects that a predicate evaluates in a context.
+  ///
+  /// They include unsaved changes. For a stale context, which must have none, they are the stored
+  /// objects.
   private func seen(_ workspace: CrewWorkspace) -> CrewGraph {
     guard isStale(workspace) else {
       var graph = workspace.view.now
@@ -116,7 +117,7 @@ extension CrewRun {
 
   func search(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     let isStale = isStale(workspace)
-    // For a stale context with unsaved changes, the reference does not model the result.
+    // The reference does not model the result for a stale context with unsaved changes.
     guard !isStale || !workspace.view.hasChanges else { return }
     guard !workspace.isMerging || !isStale else { return try merge(workspace, step) }
     let graph = seen(workspace)
@@ -128,7 +129,7 @@ extension CrewRun {
       throw CrewMismatch("\(query.name): counts \(count) instead of \(expected.sorted())")
     }
     guard !isStale else { return }
-    // The count may have discarded members that were read from another generation.
+    // The count may have discarded members that were read from a different generation.
     guard step.operation == .fetch else { return try expectSame(workspace, "after a count") }
     let found = Set(try query.fetch(workspace.context).map { workspace.tag($0) })
     guard found == expected else {
@@ -138,7 +139,7 @@ extension CrewRun {
   }
 }
 
-/// A predicate, and its meaning in the reference.
+/// A predicate, and its equivalent in the reference.
 struct CrewQuery {
   let name: String
   let count: (ManagedObjectContext) throws -> Int

@@ -1,9 +1,9 @@
 import Heartwood
 
 extension CrewRun {
-  /// Saves a context, and compares the store, the history and the context.
+  /// Saves a context, and compares the store, the history and the context with the reference.
   ///
-  /// - Parameter rollsBack: Whether the context rolls back if it cannot be saved.
+  /// - Parameter rollsBack: Whether to roll the context back if the save fails.
   func save(_ workspace: CrewWorkspace, rollsBack: Bool) throws {
     let hadChanges = workspace.context.hasChanges
     let wasStale = workspace.view.generation != store.generation
@@ -40,7 +40,7 @@ extension CrewRun {
     _ workspace: CrewWorkspace, _ error: any Error, _ expected: Set<CrewFailure>
   ) throws {
     count("refused")
-    // If there are several failures, the reference may have found only the first.
+    // If a save has several failures, the reference may know only the first one.
     let failures = (error as? ObjectGraphError).map { [$0] + $0.failures } ?? []
     let kinds = Set(failures.compactMap { CrewFailure(rawValue: $0.kind.description) })
     guard !kinds.isDisjoint(with: expected) || expected.count > 1 && kinds == [.validation] else {
@@ -60,17 +60,17 @@ extension CrewRun {
     let result = try resolved(reference)
     let difference = workspace.view.hasChanges ? store.commit(result) : CrewDifference()
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
-    // After an exact save, the context itself is compared, so the store is compared only sometimes.
+    // After an exact save, the context is compared anyway, so compare the store less often.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
     try expectHistory(difference, isExact: isExact, "after a save")
     try replaceNew(workspace, reference)
     let gone = workspace.view.work.deleted
     if workspace.pinned != nil {
       workspace.pinned = store
-      // The next read determines the generation of the pin.
+      // The next read determines the generation to which the context is pinned.
       _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
     }
-    // A save without changes has no effect, and keeps the undo log.
+    // A save without changes has no effect, and keeps the undo history.
     let isKept = !hadChanges && (workspace.view.canUndo || !workspace.view.future.isEmpty)
     if isKept {
       workspace.view.watched = []
@@ -100,9 +100,9 @@ extension CrewRun {
     ids[tag] = id
   }
 
-  /// Returns the result of the save.
+  /// Returns the content of the store after a save.
   ///
-  /// If the guarantees permit several results, returns the one in the store.
+  /// If the guarantees permit several results, the result that the store contains is returned.
   private func resolved(_ reference: CrewSave) throws -> CrewGraph {
     guard reference.isOpen || reference.isOrderOpen else { return reference.result }
     let found = try stored()
@@ -118,10 +118,10 @@ extension CrewRun {
     return result
   }
 
-  /// Returns the content of the store, but keeps references to missing rows in rows that were not
-  /// written.
+  /// Returns the given content of the store, with references to missing rows restored.
   ///
-  /// Such a reference becomes valid again if its row returns.
+  /// They are restored in rows that the save did not write, because such a reference becomes valid
+  /// again if its target's row returns.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {
@@ -133,7 +133,7 @@ extension CrewRun {
     return result
   }
 
-  /// Expects new objects that became existing rows to have the IDs and values of these rows.
+  /// Expects new objects that became existing rows to have the IDs and values of those rows.
   private func replaceNew(_ workspace: CrewWorkspace, _ reference: CrewSave) throws {
     for (tag, met) in reference.became {
       let object = try workspace.object(tag)
@@ -166,8 +166,8 @@ extension CrewRun {
     try expectPruned(workspace, "after a rollback")
   }
 
-  /// Expects a new object whose insertion was reverted to keep its attributes and to leave its
-  /// context.
+  /// Expects a new object whose insertion was reverted to have left its context with its
+  /// attributes.
   private func expectLeft(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let row = workspace.view.now[tag] else { return }
     let object = try workspace.object(tag)
@@ -197,31 +197,32 @@ extension CrewRun {
     try sync(workspace)
   }
 
-  /// Expects unused objects that left the context to be deallocated.
+  /// Expects unused objects to be deallocated after they have left the context.
   func expectPruned(_ workspace: CrewWorkspace, _ moment: String) throws {
     for (tag, object) in workspace.prune() where object.object != nil {
       // A reference without an inverse retains its target.
       let isHeld = workspace.handles.values.contains {
         ($0 as? CrewMember)?.mentor === object.object
       }
-      // The context retains a watched object, to check at the next save whether others changed it.
+      // The context retains watched objects, because the next save checks whether they were changed
+      // elsewhere.
       if isHeld || workspace.view.watched.contains(tag) { continue }
       throw CrewMismatch("\(moment): \(tag) is not deallocated, but unused")
     }
   }
 
-  /// Updates a context without changes by rereading everything.
+  /// Rereads all objects of a context without changes.
   func sync(_ workspace: CrewWorkspace) throws {
     workspace.context.refreshAllObjects()
     try readAll(workspace)
   }
 
-  /// Returns whether others have saved since the context last read everything.
+  /// Returns whether another context has saved since this context last read everything.
   func isStale(_ workspace: CrewWorkspace) -> Bool {
     workspace.view.generation != (workspace.pinned ?? store).generation
   }
 
-  /// Fetches everything, and expects the context to show all changes of others.
+  /// Fetches all objects, and expects the context to show all saved changes.
   func readAll(_ workspace: CrewWorkspace) throws {
     let orders = isStale(workspace) ? workspace.view.changedOrders : []
     workspace.view.rebase(workspace.pinned ?? store)
@@ -249,7 +250,7 @@ extension CrewRun {
     try expectPruned(workspace, "after everything was read again")
   }
 
-  /// Adopts the order of members that a context has merged, if it has the right members.
+  /// Adopts the order of members that a context has merged, if the members are correct.
   private func adoptOrder(of tag: Int, _ link: CrewLink, _ workspace: CrewWorkspace) throws {
     let found = CrewAccess.targets(link, of: try workspace.object(tag)).map { workspace.tag($0) }
     guard Set(found) == Set(workspace.view.now.targets(tag, link)) else { return }

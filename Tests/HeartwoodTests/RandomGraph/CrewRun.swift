@@ -2,12 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Takes steps in several contexts, and the same steps in a reference of plain collections.
+/// Takes steps in several contexts, and models the same steps in plain collections, the reference.
 ///
-/// Every context retains all its objects with their values and members, read from one generation.
-/// This makes the expected results exact: whatever others save, the context does not change until
-/// it reads again, and a save compares three known states. When a stale context saves or rereads,
-/// it is compared with the guarantees for that moment, and then updated completely (`sync`).
+/// Every context retains all its objects, with their values and members, as read from one
+/// generation. This makes the expected results exact: a context does not change until it reads
+/// again, whatever other contexts save, and a save compares three known states. When a stale
+/// context saves or rereads, it is compared with what the guarantees say for that moment, and is
+/// then updated completely by `sync`.
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []
@@ -22,10 +23,11 @@ final class CrewRun {
   var transactions: [Int: [PersistentHistoryTransaction]] = [:]
   private(set) var trace: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// The number of steps that were started.
+  /// The number of steps started so far.
   private(set) var stepNumber = 0
 
-  /// Starts with a new store or, if there is a store at `url`, with its content.
+  /// Creates a run with a new store or, if there is a store at `url`, with the content of that
+  /// store.
   init(_ setting: CrewSetting, at url: URL? = nil) throws {
     self.setting = setting
     let name = "crew \(UUID().uuidString)"
@@ -57,7 +59,7 @@ final class CrewRun {
 
   // MARK: Running
 
-  /// Takes all steps, and compares everything at the end.
+  /// Takes all steps, and compares everything with the reference at the end.
   func run(_ steps: [CrewStep]) throws {
     try perform(steps)
     try finish()
@@ -114,14 +116,14 @@ final class CrewRun {
     tags.isEmpty ? nil : tags[choice % tags.count]
   }
 
-  /// Returns the objects to which a relationship may lead.
+  /// Returns the objects to which a relationship may refer.
   func candidates(_ link: CrewLink, _ workspace: CrewWorkspace) -> [Int] {
     workspace.view.live.filter { workspace.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
   }
 
   // MARK: The end
 
-  /// Expects all objects to be deallocated when their contexts are reset.
+  /// Resets all contexts, and expects their objects to be deallocated.
   private func expectFreed() throws {
     let objects = workspaces.flatMap { workspace in workspace.handles.values.map { WeakObject($0) }
     }

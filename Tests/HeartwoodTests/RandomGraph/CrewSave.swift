@@ -1,17 +1,17 @@
 import Heartwood
 
-/// A save in the reference, which merges base, mine and theirs by the guarantees C-01 to C-16.
+/// Models a save as the three-way merge of base, mine and theirs that C-01 to C-16 specify.
 struct CrewSave {
   let view: CrewView
   let policy: MergePolicy.Each
   let theirs: CrewStore
-  /// The resulting content of the store.
+  /// The content of the store after the save.
   var result: CrewGraph
-  /// The existing objects that new objects have become, by new object.
+  /// For each new object that has become an existing object, the number of that object.
   var became: [Int: Int] = [:]
   /// Whether the guarantees permit several orders, so that only the members are compared.
   var isOrderOpen = false
-  /// Whether guarantees contradict each other, so that either outcome is correct.
+  /// Whether guarantees contradict each other, so that any of their outcomes is correct.
   var isOpen = false
 
   private var mine: CrewGraph { view.now }
@@ -28,7 +28,7 @@ struct CrewSave {
 
   /// Computes the result.
   ///
-  /// - Throws: All errors that the save may throw; it must throw at least one of them.
+  /// - Throws: The errors that the save may throw; it must throw at least one of them.
   mutating func run() throws(CrewFailures) {
     try validate()
     try decide()
@@ -42,7 +42,7 @@ struct CrewSave {
     writeOrders()
   }
 
-  /// Throws the errors that prevent the save, whatever others have saved.
+  /// Throws the errors that prevent the save regardless of what other contexts have saved.
   func validate() throws(CrewFailures) {
     var failures = CrewFailures()
     for tag in view.work.inserted + Array(view.edited)
@@ -56,7 +56,7 @@ struct CrewSave {
 
   private func isContested(_ tag: Int) -> Bool { theirs.versions[tag] != view.versions[tag] }
 
-  /// Decides for each changed object whether the save stores its edits.
+  /// Decides which changed objects are deleted, and whose edits are stored.
   private mutating func decide() throws(CrewFailures) {
     let edited = view.edited
     let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
@@ -84,7 +84,7 @@ struct CrewSave {
     standing.formUnion(view.work.inserted)
   }
 
-  /// Returns whether an object that others have changed is deleted anyway.
+  /// Returns whether a deletion is carried out although another context has changed the object.
   private func carriesOut(_ tag: Int) -> Bool {
     if policy == .custom { return theirs.graph[tag].map { !CrewPolicy.keeps($0.kind) } ?? true }
     return !policy.keepsStore
@@ -95,12 +95,12 @@ struct CrewSave {
     return CrewPolicy.deletes(row, theirs.graph[tag])
   }
 
-  /// Returns whether the custom policy keeps the reference that others have set.
+  /// Returns whether the custom policy keeps the reference that another context has saved.
   private func isLeftToOthers(_ tag: Int, _ link: CrewLink) -> Bool {
     policy == .custom && link == .mentor && contested.contains(tag) && !isRewritten(tag)
   }
 
-  /// Returns whether the edit of a property is stored.
+  /// Returns whether an edit to a property is stored.
   private func stands(_ tag: Int, _ isTheirsChanged: Bool) -> Bool {
     guard standing.contains(tag) else { return false }
     return !(policy == .storeTrump && contested.contains(tag) && isTheirsChanged)
@@ -160,7 +160,7 @@ struct CrewSave {
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
         let target = row[link].first
-        // New objects are related later, when their rows are known.
+        // New objects are related later, because they have no rows yet.
         let isLater = target.map { view.isNew($0) && mine[$0] != nil } ?? false
         try refer(tag, link, to: isLater ? nil : target)
       }
@@ -175,9 +175,9 @@ struct CrewSave {
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
     for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
     guard let target, !deletions.contains(target) else { return }
-    // The target was deleted here and by others.
+    // The target was deleted both here and by another context.
     if view.work.deleted.contains(target), theirs.graph[target] == nil { return }
-    // The target was new, and was deleted before the save.
+    // The target was a new object that was deleted before the save.
     if view.isNew(target), mine[target] == nil, theirs.graph[target] == nil { return }
     if result[target] != nil {
       result.join(tag, link, target)
@@ -198,13 +198,13 @@ struct CrewSave {
         let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
         guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
         else {
-          // If the partner was removed here, a partner that others have set is removed, too.
+          // If the partner was removed here, remove a partner that another context has set, too.
           let isSeparated = row[link].isEmpty || isGone
           let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }
           continue
         }
-        // An object that was its own partner is separated from itself.
+        // Separate an object that was its own partner from itself.
         if before[link].contains(tag) { result.separate(tag, link, tag) }
         guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
           result[new] != nil, result[tag] != nil
@@ -246,7 +246,7 @@ struct CrewSave {
       throw CrewFailures([.deniedDelete])
     }
     for tag in gone { result.forget(tag) }
-    // A reference without an inverse is checked only if its row is written anyway.
+    // A reference without an inverse is checked only in rows that are written for another reason.
     let known = result
     for (tag, row) in known.rows where row != theirs.graph[tag] {
       result[tag]?[.mentor].removeAll { known[$0] == nil }
@@ -305,7 +305,7 @@ struct CrewSave {
     }
   }
 
-  /// Returns the existing row that has the unique values of a new object.
+  /// Returns the existing row with the unique values of a new object, or `nil` if there is none.
   private func existingRow(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
     var found: Set<Int> = []
     for constraint in row.kind.constraints {
@@ -333,7 +333,7 @@ struct CrewSave {
     }
   }
 
-  /// Returns the row of an object, which may be an existing row that the object became.
+  /// Returns the number of an object's row, which may be an existing row that the object became.
   private func rowTag(_ tag: Int) -> Int { became[tag] ?? tag }
 
   /// Returns whether a reference of a new object is stored.
@@ -351,7 +351,7 @@ struct CrewSave {
     standing.contains(tag) && !(became[tag] != nil && policy.keepsStore)
   }
 
-  /// Relates new objects, and the objects that refer to them.
+  /// Stores the relationships of new objects and the references to them.
   private mutating func relateNew() throws(CrewFailures) {
     for tag in existing + view.work.inserted {
       guard let row = mine[tag], result[rowTag(tag)] != nil else { continue }

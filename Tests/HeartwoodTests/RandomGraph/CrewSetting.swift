@@ -3,11 +3,11 @@ import Heartwood
 /// The parameters of a run, apart from its steps.
 struct CrewSetting: CustomStringConvertible {
   var placeCount = 1
-  /// The merge policies, by context.
+  /// The merge policies of the contexts.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
-  /// Whether steps delete the history, which another process may not have read yet.
+  /// Whether steps delete the history; `false` if another process still has to read it.
   var deletesHistory = true
 
   func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }
@@ -17,7 +17,7 @@ struct CrewSetting: CustomStringConvertible {
     "\(placeCount) contexts with \(policies), undo \(tracksUndo), \(containerCount) containers"
   }
 
-  /// Returns the named setting, with details that depend on a seed.
+  /// Returns the setting with the given name; some of its details depend on the seed.
   static func named(_ name: String, seed: UInt64) -> CrewSetting {
     var setting = CrewSetting()
     switch name {

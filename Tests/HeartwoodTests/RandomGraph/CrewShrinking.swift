@@ -1,4 +1,4 @@
-/// Runs sequences of steps, and reduces a sequence that fails.
+/// Runs sequences of steps, and reduces a failing sequence to a shorter one.
 enum CrewShrinking {
   struct Failure: Error, CustomStringConvertible {
     let seed: UInt64
@@ -31,7 +31,7 @@ enum CrewShrinking {
     }
   }
 
-  /// Takes random steps.
+  /// Runs random steps.
   ///
   /// - Returns: The number of times that each operation was performed.
   /// - Throws: A ``Failure`` with the shortest failing sequence of steps that was found.
@@ -52,9 +52,9 @@ enum CrewShrinking {
     }
   }
 
-  /// Removes steps as long as the rest still fails: first in chunks, then one by one.
+  /// Removes steps, first in chunks and then one by one, as long as the remaining steps still fail.
   ///
-  /// Stops after one second for every 50 steps, but not before 15 seconds.
+  /// Stops after one second for every 50 steps, but not before 15 seconds have passed.
   static func shrink<Step>(
     _ steps: [Step], fails: ([Step]) async -> Bool
   ) async -> [Step] {

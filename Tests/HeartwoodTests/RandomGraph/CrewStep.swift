@@ -20,7 +20,9 @@ enum CrewOperation: Int, CaseIterable {
   ]
 }
 
-/// A step: an operation, and operands that select one of the existing choices, modulo their number.
+/// A step of a run, consisting of an operation and its operands.
+///
+/// An operand, modulo the number of available choices, selects one of them.
 struct CrewStep: CustomStringConvertible {
   var operation: CrewOperation
   var workspace: Int
@@ -30,7 +32,7 @@ struct CrewStep: CustomStringConvertible {
 
   var description: String { "\(operation)(\(workspace), \(a), \(b), \(c))" }
 
-  /// Returns `count` random steps.
+  /// Returns the given number of random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
     var random = SeededGenerator(seed: seed)
     let weights = CrewOperation.weights

@@ -25,7 +25,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
     }
   }
 
-  /// The value that a unique constraint compares, equal for all values that `==` considers equal.
+  /// The value as unique constraints compare it: values that `==` considers equal are the same.
   var constrained: CrewValue {
     switch self {
     case .number(let bits):
@@ -41,7 +41,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
 
   static let invalidTitle = "invalid"
   static let titles = ["", "Plain", "\u{C4}rger", "A\u{308}rger", "plain", invalidTitle, "ß B"]
-  /// The derived value of each title.
+  /// The value of the derived attribute `search` for each title.
   static let canonical: [String: String] = [
     "": "", "Plain": "plain", "\u{C4}rger": "arger", "plain": "plain", invalidTitle: invalidTitle,
     "ß B": "ss b",
@@ -59,7 +59,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
   static func optional(_ number: Int?) -> CrewValue { number.map { .integer($0) } ?? .none }
 }
 
-/// A `Codable` value with unordered content.
+/// A `Codable` value whose content has no order.
 struct CrewPlan: Codable, Hashable, AttributeValue {
   var names: Set<String> = []
   var days: [Int: Set<Int>] = [:]
@@ -117,12 +117,11 @@ enum CrewField: Int, CaseIterable {
   }
 
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
-  /// Whether the attribute is derived from other objects.
-  ///
-  /// Changes of those objects do not count as changes of this one.
+  /// Whether the attribute is derived from other objects, whose changes are not changes to this
+  /// object.
   var isCount: Bool { self == .jobCount || self == .size }
 
-  /// The value in a new object.
+  /// The value that a new object has.
   var initial: CrewValue {
     switch self {
     case .code, .number, .note, .budget, .tagName, .token: .none
@@ -133,7 +132,7 @@ enum CrewField: Int, CaseIterable {
     }
   }
 
-  /// Returns one of the values that operations set.
+  /// Returns one of the values to which steps set the attribute.
   func value(_ choice: Int) -> CrewValue {
     func one<V>(_ values: [V]) -> V { values[choice % values.count] }
     switch self {
@@ -204,7 +203,7 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// Returns whether the relationship may lead to an object of a class.
+  /// Returns whether the relationship may refer to objects of a class.
   func leads(to kind: CrewKind) -> Bool {
     switch self {
     case .mate, .friends, .mentor, .members, .owner, .tagMembers, .holder: kind.isMember

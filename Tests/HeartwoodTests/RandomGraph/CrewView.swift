@@ -1,12 +1,12 @@
-/// The content of a context in the reference: the rows that were read, and the unsaved changes.
+/// The content of a context in the reference, with the rows that were read and the unsaved changes.
 struct CrewView {
   /// The state that undo restores.
   struct Work {
     var now = CrewGraph()
-    /// New objects in the order in which they were inserted.
+    /// The new objects, in the order in which they were inserted.
     var inserted: [Int] = []
     var deleted: Set<Int> = []
-    /// The properties that were set on new objects; relationships are numbered from 100.
+    /// The properties that were set, for each new object; relationships are numbered from 100.
     var wasSet: [Int: Set<Int>] = [:]
   }
 
@@ -15,13 +15,13 @@ struct CrewView {
   /// The versions of the rows that were read.
   var versions: [Int: Int] = [:]
   var work = Work()
-  /// The generation from which everything was read.
+  /// The generation from which the context last read everything.
   var generation = 0
   var watched: Set<Int> = []
 
   var past: [Work] = []
   var future: [Work] = []
-  /// The state before the open undo group.
+  /// The state at the start of the open undo group, or `nil` if no group is open.
   var groupStart: Work?
 
   var now: CrewGraph {
@@ -29,14 +29,14 @@ struct CrewView {
     set { work.now = newValue }
   }
 
-  /// The objects that exist and are not deleted.
+  /// The objects that exist and are not deleted, in ascending order.
   var live: [Int] { work.now.rows.keys.filter { !work.deleted.contains($0) }.sorted() }
 
   func isLive(_ tag: Int) -> Bool { work.now[tag] != nil && !work.deleted.contains(tag) }
 
   func isNew(_ tag: Int) -> Bool { base[tag] == nil }
 
-  /// The view without references to deleted new objects, which a save clears.
+  /// The view without references to deleted new objects, because a save clears such references.
   var withoutLostMentors: CrewView {
     var view = self
     for (tag, row) in now.rows where row[.mentor] != base[tag]?[.mentor] {
@@ -45,7 +45,7 @@ struct CrewView {
     return view
   }
 
-  /// Returns whether an object was read, is not deleted, and has changed values.
+  /// Returns whether a stored object has unsaved changes and is not deleted.
   func isEdited(_ tag: Int) -> Bool {
     guard let before = base[tag], let row = work.now[tag], !work.deleted.contains(tag) else {
       return false
@@ -60,7 +60,7 @@ struct CrewView {
 
   // MARK: Undo
 
-  /// Records the state before a change.
+  /// Records the state before a change, if no undo group is open.
   mutating func begin(tracksUndo: Bool) {
     guard tracksUndo else { return }
     if groupStart == nil { groupStart = work }
@@ -92,7 +92,7 @@ struct CrewView {
 
   // MARK: The store
 
-  /// Reads everything from a store, without local changes.
+  /// Reads everything from a store, and discards all unsaved changes.
   mutating func read(_ store: CrewStore) {
     self = CrewView()
     base = store.graph
@@ -101,10 +101,10 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Returns whether unsaved changes can be reapplied to a store with only one possible result.
+  /// Returns whether the unsaved changes can be reapplied to a store with only one possible result.
   ///
-  /// This requires that nothing is deleted or can be undone or redone, and that all changed and
-  /// referenced objects still exist.
+  /// This requires that no object is deleted, that nothing can be undone or redone, and that all
+  /// changed and referenced objects still exist.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.deleted.isEmpty, !canUndo, future.isEmpty else { return false }
     let inserted = Set(work.inserted)
@@ -115,7 +115,7 @@ struct CrewView {
     }
   }
 
-  /// The ordered relationships that were changed, whose order a merge determines.
+  /// The ordered relationships with unsaved changes; a merge determines their order.
   var changedOrders: [(tag: Int, link: CrewLink)] {
     edited.union(work.inserted).flatMap { tag in
       (now[tag]?.kind.links ?? []).filter {
@@ -124,7 +124,7 @@ struct CrewView {
     }
   }
 
-  /// Rereads everything, and reapplies the changes.
+  /// Rereads everything, and reapplies the unsaved changes.
   mutating func rebase(_ store: CrewStore) {
     let (before, mine, edited, watched) = (base, now, edited.sorted(), watched)
     let (inserted, wasSet) = (work.inserted, work.wasSet)
@@ -140,7 +140,7 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // Separate objects before relating others, because relating objects also separates some.
+      // First separate objects, because relating objects may separate them from others.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }
@@ -174,16 +174,16 @@ struct CrewView {
   }
 }
 
-/// The content of the store in the reference.
+/// The content of the store, as the reference models it.
 struct CrewStore {
   var graph = CrewGraph()
-  /// The generation in which each row last changed.
+  /// The generation in which each row was last written.
   var versions: [Int: Int] = [:]
   var generation = 0
 
   /// Adds the result of a save or a batch request as the next generation.
   ///
-  /// - Returns: The inserted, updated and deleted objects.
+  /// - Returns: The difference between the previous generation and the new one.
   mutating func commit(_ new: CrewGraph) -> CrewDifference {
     var new = new
     new.derive()
@@ -213,9 +213,10 @@ struct CrewStore {
 }
 
 extension CrewStore {
-  /// Adopts the content that others have saved as the next generation.
+  /// Adopts the content that other processes have saved as the next generation.
   ///
-  /// - Parameter written: The rows that others wrote, including unchanged ones.
+  /// - Parameter written: The rows that the other processes wrote, including rows with unchanged
+  ///   values.
   mutating func adopt(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
     let difference = commit(new)
     if difference.isEmpty, !written.isEmpty { generation += 1 }
@@ -227,7 +228,7 @@ extension CrewStore {
 /// The difference between two consecutive generations of the reference.
 struct CrewDifference {
   var inserted: Set<Int> = []
-  /// The updated objects, with the names of the changed properties except derived ones.
+  /// The names of the changed properties, except derived attributes, for each updated object.
   var updated: [Int: Set<String>] = [:]
   var deleted: Set<Int> = []
   /// The objects in which only derived attributes changed.
@@ -236,12 +237,12 @@ struct CrewDifference {
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && computed.isEmpty }
 }
 
-/// The reason why a save of the reference throws.
+/// A reason why a modelled save throws.
 enum CrewFailure: String, Error {
   case mergeConflict, constraintConflict, deniedDelete, validation
 }
 
-/// All errors that a save may throw.
+/// The errors that a modelled save may throw.
 struct CrewFailures: Error {
   var all: Set<CrewFailure> = []
   init(_ all: Set<CrewFailure> = []) { self.all = all }

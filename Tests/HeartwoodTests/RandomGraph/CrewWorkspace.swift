@@ -1,18 +1,18 @@
 import Heartwood
 
-/// A context of a random run, and its reference.
+/// A context of a random run, and its model in the reference.
 final class CrewWorkspace {
   let number: Int
   var context: ManagedObjectContext
   let policy: MergePolicy.Each
   let container: Int
   var view = CrewView()
-  /// The generation to which the context is pinned, if it is pinned.
+  /// The generation to which the context is pinned, or `nil` if it is not pinned.
   var pinned: CrewStore?
-  /// The IDs of new objects before they were saved.
+  /// The IDs that new objects had before they were saved.
   var temporaryIDs: [Int: ManagedObjectID] = [:]
   var isMerging: Bool { context.automaticallyMergesChangesFromParent }
-  /// The objects of the context, by their numbers in the reference.
+  /// The objects of the context, by their number in the reference.
   private(set) var handles: [Int: ManagedObject] = [:]
   private var numbers: [ObjectIdentifier: Int] = [:]
 
@@ -40,7 +40,7 @@ final class CrewWorkspace {
     numbers = [:]
   }
 
-  /// Returns the number of an object, or -1 if the context should not show it.
+  /// Returns the number of an object, or -1 if the context must not have the object.
   func tag(_ object: ManagedObject) -> Int { numbers[ObjectIdentifier(object)] ?? -1 }
 
   func object(_ tag: Int) throws -> ManagedObject {
@@ -52,9 +52,9 @@ final class CrewWorkspace {
 
   func tags(_ objects: Set<ManagedObject>) -> Set<Int> { Set(objects.map { tag($0) }) }
 
-  /// Releases the objects that the reference does not have, unless undo or redo can restore them.
+  /// Releases objects that the reference no longer has, unless undo or redo can restore them.
   ///
-  /// Returns the released objects.
+  /// - Returns: The released objects.
   func prune() -> [(tag: Int, object: WeakObject)] {
     guard !view.canUndo, view.future.isEmpty else { return [] }
     let left = handles.keys.filter { view.now[$0] == nil }
@@ -64,7 +64,7 @@ final class CrewWorkspace {
   }
 }
 
-/// An object that should be deallocated.
+/// A weak reference to an object, which shows whether the object was deallocated.
 struct WeakObject {
   private(set) weak var object: ManagedObject?
   init(_ object: ManagedObject) { self.object = object }

@@ -2,12 +2,12 @@ import Foundation
 import Heartwood
 import Testing
 
-/// The public operations, and how random runs use each of them.
+/// The library's public operations, and how random runs use each of them.
 enum KnownOperations {
   enum Use: Equatable {
-    /// The runs call the operation.
+    /// Random runs call the operation.
     case steps
-    /// The runs omit the operation, for this reason.
+    /// Random runs omit the operation, for the given reason.
     case left(String)
   }
 
@@ -71,8 +71,9 @@ enum KnownOperations {
 
   static let all = context.merging(object) { $1 }.merging(container) { $1 }.merging(batch) { $1 }
 
-  /// The directories that declare operations; `others` are their files without operations on
-  /// objects.
+  /// The directories that declare operations on objects.
+  ///
+  /// In these directories, the files in `others` declare no such operations.
   static let directories = [
     "Objects", "Contexts", "ChangeNotification", "Merging", "Undo", "Fetching", "Saving", "Batches",
   ]

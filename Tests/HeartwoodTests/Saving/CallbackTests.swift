@@ -18,8 +18,8 @@ private final class Diary: ManagedObject {
   override func prepareForDeletion() { entries.append("deleting \(text)") }
   override func willSave() throws {
     if text == "endless" { rounds += 1 }
-    // Assigning unconditionally would count as a change each time, and `willSave` would be called
-    // forever.
+    // Assign only a new value: every assignment counts as a change, after which `willSave` is
+    // called again.
     if length != text.count { length = text.count }
   }
   override func validate() throws {
@@ -28,7 +28,7 @@ private final class Diary: ManagedObject {
     }
   }
 
-  /// Not a property of the model, so it survives while the object is a fault.
+  /// A property that is not stored, so that its value survives while the object is a fault.
   var pages: [String] = []
 }
 

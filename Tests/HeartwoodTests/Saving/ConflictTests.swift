@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Two contexts that change the same object")
 struct ConflictTests {
-  /// Returns the stored values after one context has saved its change on top of another's change.
+  /// Returns the stored values after two contexts have changed the same person.
+  ///
+  /// The first context saves with the given policy after the second context has saved its changes.
   private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?)
   {
     let fixture = try GraphFixture()
@@ -46,7 +48,7 @@ struct ConflictTests {
       guard case .integer(let mine)? = conflict.mine["age"],
         case .integer(let theirs)? = conflict.theirs?["age"],
         case .integer(let base)? = conflict.base["age"],
-        // The attribute was not changed here, so it has the value that was read.
+        // This context has not changed the name, so `mine` has the value that was read.
         conflict.base["name"] == .string("Ada"), conflict.mine["name"] == .string("Ada")
       else { return }
       conflict.result["age"] = .integer(mine + theirs - base)
@@ -54,8 +56,7 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Returns whether a row exists after a context has saved a change to it, although another
-  /// context had deleted it.
+  /// Returns whether a row that one context deleted exists after another has saved a change to it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -78,8 +79,7 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Returns whether a row is missing after a context has deleted it, although another context had
-  /// changed it.
+  /// Returns whether a row that one context changed is gone after another has deleted it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -116,13 +116,13 @@ struct ConflictTests {
     context.detectConflicts(for: mine)
     if isSet { mine.age = 1 }
     #expect(throws: ObjectGraphError.self) { try context.save() }
-    // This context has never read the property, so it has no value that could have changed.
+    // The other context has read no property of the object, so no value can have changed since.
     let other = fixture.context()
     other.detectConflicts(for: other.object(with: id) as Person)
     try other.save()
   }
 
-  /// Returns the result of saving a new object with the unique name of a stored object.
+  /// Saves a new object with the unique name of a stored object, and returns the result.
   private func clash(_ policy: MergePolicy) throws -> (age: Int, isRow: Bool, cars: Int) {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
@@ -150,9 +150,7 @@ struct ConflictTests {
     #expect(try clash(.rollback) == (1, true, 2))
   }
 
-  /// Saves two new objects with the same unique name.
-  ///
-  /// Returns the age of the one that remains.
+  /// Saves two new objects with the same unique name, and returns the age of the remaining object.
   private func twins(_ policy: MergePolicy) throws -> Int {
     let fixture = try GraphFixture()
     let context = fixture.context()
@@ -184,7 +182,7 @@ struct ConflictTests {
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
     context.mergePolicy = .custom { conflict in
-      // Others deleted Ada; Bob was deleted here.
+      // Ada was deleted by another context, and Bob by this one.
       #expect(conflict.isDeletedHere == (conflict.objectID == ids[1]))
       #expect((conflict.theirs == nil) == (conflict.objectID == ids[0]))
       #expect(conflict.isDeleted == conflict.isDeletedHere)

@@ -35,7 +35,7 @@ private final class Loose: ManagedObject {
   }
 }
 
-/// The models of a program, before and after it declares derived attributes.
+/// Models of a program before and after it declares derived attributes.
 private enum Stage {
   enum Before {
     final class Town: ManagedObject {
@@ -79,7 +79,7 @@ private enum Stage {
     }
   }
 
-  /// The class with another derivation of `searchName`.
+  /// A later version of the class, in which `searchName` is derived differently.
   final class Shouting: ManagedObject {
     @Attribute var name: String = ""
     @Attribute var searchName: String = ""
@@ -89,7 +89,7 @@ private enum Stage {
   }
 }
 
-/// A class with derived attributes, whose subclass declares another one.
+/// A class with derived attributes and a subclass that declares one more.
 private class Vehicle: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var searchName: String = ""
@@ -167,7 +167,7 @@ struct DerivedModelTests {
     #expect(seen.garageCode == 4 && seen.garageName == "Zoé" && seen.garage?.vehicleCount == 1)
   }
 
-  /// Opens a store, runs `body` in a context, saves, and verifies the store.
+  /// Opens a store, runs `body` in a context, saves the context, and verifies the store.
   private func open(
     _ url: URL, _ version: Int, _ types: ManagedObject.Type...,
     body: (ManagedObjectContext) throws -> Void

@@ -56,7 +56,7 @@ final class House: ManagedObject {
   }
 }
 
-/// A stop with two towns: `town` lists it in order, and `next` does not list it.
+/// A stop with references to two towns; only `town` has an inverse, the ordered list of stops.
 final class Stop: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne var town: Town?

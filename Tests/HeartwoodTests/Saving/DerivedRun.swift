@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Two contexts that change the same towns, and a check of their derived attributes.
+/// Changes the same towns in two contexts, and checks their derived attributes.
 private final class DerivedRun {
   private let fixture: GraphFixture
   private let contexts: [ManagedObjectContext]
@@ -82,7 +82,7 @@ private final class DerivedRun {
     guard let town = try one(Town.self, context), let team = try one(Team.self, context) else {
       return
     }
-    // Exclude objects that were deleted elsewhere, which belong to no context.
+    // Exclude objects that another context has deleted, because they belong to no context.
     if random.isTrue(in256: 128) {
       let teams = town.teams.filter { $0.managedObjectContext != nil }
       town.teams = teams.symmetricDifference([team])
@@ -98,7 +98,7 @@ private final class DerivedRun {
   }
 }
 
-/// Compares the derived attributes in the store with values computed from all objects.
+/// Compares the stored derived attributes with values computed from all objects.
 private struct DerivedCheck {
   let label: String
   let context: ManagedObjectContext
@@ -118,7 +118,7 @@ private struct DerivedCheck {
     throw GraphMismatch("\(label): \(name) is \(found) and not \(wanted)")
   }
 
-  /// Returns a referenced town, or `nil` if others have deleted it.
+  /// Returns a referenced town, or `nil` if it was deleted by another context.
   private func there(_ town: Town?) throws -> Town? {
     guard let town else { return nil }
     return try context.existingObject(Town.self, with: town.objectID)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Derived attributes")
 struct DerivedTests {
-  /// Saves a town whose houses have these numbers of rooms, and returns it.
+  /// Saves a town with one house for each number of rooms, and returns the town.
   private func town(
     _ name: String, rooms: [Int] = [], _ context: ManagedObjectContext
   ) throws -> Town {
@@ -91,7 +91,8 @@ struct DerivedTests {
     try other.save()
     let seen: Stop = fixture.context().object(with: stop.objectID)
     #expect(seen.townName == "Rome!" && seen.nextName == "Oslo!")
-    // Deleting a town does not notify stops that refer to it without an inverse.
+    // Deleting a town does not clear `next`, which has no inverse, but `nextName` must become
+    // `nil`.
     for town in try other.fetch(FetchRequest<Town>()) { other.delete(town) }
     try other.save()
     let left: Stop = fixture.context().object(with: stop.objectID)
@@ -197,7 +198,8 @@ struct DerivedTests {
     context.mergePolicy = .overwrite
     let (rome, oslo) = (try town("Rome", context), try town("Oslo", context))
     let stops = (0..<3).map { _ in Stop(context: context) }
-    // The first two stops differ only in `townName`, which the save has to compute first.
+    // The first two stops differ only in `townName`, so the save must compute it before it checks
+    // that they are unique.
     stops[0].town = rome
     stops[1].town = oslo
     try context.save()
@@ -211,7 +213,7 @@ struct DerivedTests {
     #expect(error.kind == .constraintConflict && error.message.contains("townName, number"))
     stops[2].number = 1
     try context.save()
-    // The towns exchange their names, and with them the derived names of their stops.
+    // The towns swap names, and therefore their stops swap derived names.
     (rome.name, oslo.name) = ("Oslo", "Rome")
     try context.save()
     #expect(stops.map(\.townName) == ["Rome", "Oslo", "Oslo"])
@@ -248,7 +250,7 @@ struct DerivedTests {
     house.townName = "set by hand"
     try context.save()
     #expect(house.townName == "nowhere" && house.townAlias == nil)
-    // An intermediate sum may overflow, but not the final one.
+    // An intermediate sum may overflow, as long as the final sum does not.
     for rooms in [Int.max, 1, -1] {
       let house = House(context: context)
       house.rooms = rooms
@@ -273,7 +275,7 @@ struct DerivedTests {
     let stop = Stop(context: context)
     stop.next = rome
     try context.save()
-    /// Returns the stored town with this ID.
+    /// Returns the town with the given ID from the store.
     func stored(_ id: ManagedObjectID) throws -> Town {
       try #require(try fixture.context().existingObject(with: id))
     }

@@ -25,7 +25,7 @@ struct NestedUpsertTests {
     child = ManagedObjectContext(parent: root)
   }
 
-  /// Creates an order with the number of the stored order.
+  /// Creates an order with the same number as the stored order.
   private func make(_ context: ManagedObjectContext) -> Purchase {
     let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")

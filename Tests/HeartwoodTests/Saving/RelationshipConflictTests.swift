@@ -15,7 +15,7 @@ struct RelationshipConflictTests {
       #expect(ada.clubs.isEmpty)
       return (context, ada)
     }
-    /// Returns the names of Ada's clubs, and the names of the clubs that have members.
+    /// Returns the names of Ada's clubs, and the names of all clubs that have members.
     func sides() throws -> [[String]] {
       let fresh = fixture.context()
       let ada = try fresh.existingObject(Person.self, with: id)
@@ -26,7 +26,7 @@ struct RelationshipConflictTests {
     let club = Club(context: first)
     club.name = "chess"
     try first.save()
-    // The edit of the club is discarded, but Ada still becomes a member.
+    // The policy discards this context's edit to the club, but Ada still becomes a member.
     club.members = [mine]
     let elsewhere = fixture.context()
     elsewhere.object(Club.self, with: club.objectID).name = "go"
@@ -46,7 +46,7 @@ struct RelationshipConflictTests {
     try second.save()
     #expect(try sides() == [[], []])
 
-    // The context that deletes Ada does not know that she has joined another club.
+    // The context that deletes Ada does not know that another context has added her to a club.
     let (third, ada) = context(.mergeByPropertyObjectTrump)
     third.delete(ada)
     let (fourth, again) = context(.error)
@@ -56,7 +56,7 @@ struct RelationshipConflictTests {
     #expect(try sides() == [[], []])
   }
 
-  /// Saves a new car of an owner.
+  /// Saves a new car of the given owner.
   private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
     try fixture.change(owner) { person in
       guard let context = person.managedObjectContext else { return }
@@ -119,10 +119,10 @@ struct RelationshipConflictTests {
     #expect(new.cars.isEmpty)
   }
 
-  /// Creates three people, and a car of the first one.
+  /// Creates three people and a car of the first person.
   ///
-  /// Returns their IDs, and a function that returns how many cars each of them has in another
-  /// context.
+  /// - Returns: The IDs of the people, and a closure that returns the number of cars that each
+  ///   person has in a separate context.
   private func owners(
     _ fixture: GraphFixture
   ) throws -> (ids: [ManagedObjectID], shown: () throws -> [Int]) {
@@ -172,8 +172,9 @@ struct RelationshipConflictTests {
     #expect(bob.age == 5 && bob.cars.count == 1)
   }
 
-  /// Another context adds a job to an object that is deleted here, while this context moves the job
-  /// to another object.
+  /// One context gives a job to a member and deletes another member.
+  ///
+  /// Meanwhile, another context gives the job to the deleted member.
   @Test(
     .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
   )

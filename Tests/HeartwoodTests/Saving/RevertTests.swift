@@ -15,12 +15,12 @@ struct RevertTests {
       try container.keepGeneration(.current, as: "round \(round)")
       all.append((try #require(try container.keptGeneration("round \(round)")), run.saved))
     }
-    // Revert back and forth between the generations.
+    // Revert to the generations in mixed order.
     for (token, reference) in [all[2], all[0], all[3], all[1]] {
       let expected = try container.changes(from: .current, to: token)
       let changes = try container.revert(to: token, author: "Eve")
       #expect(changes.inserted == expected.inserted && changes.deleted == expected.deleted)
-      // Rows that were only rewritten with the same values are not updated.
+      // Rows that were rewritten with the same values are not reported as updated.
       #expect(changes.updated == expected.updated.filter { !$0.value.isEmpty })
       #expect(changes.generation != token)
       let found = try container.read(at: changes.generation) { try GraphReference($0) }
@@ -35,9 +35,9 @@ struct RevertTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  /// Expects the newest generation to differ from another one only in the versions of rows.
+  /// Expects the newest generation and another one to differ only in the versions of rows.
   ///
-  /// Ignores entries that do not belong to objects.
+  /// The keyspaces whose names begin with `heartwood.` contain no objects, and are ignored.
   private func expectSameEntries(
     _ container: PersistentContainer, _ token: QueryGenerationToken
   ) throws {

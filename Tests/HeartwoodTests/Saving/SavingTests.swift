@@ -156,7 +156,7 @@ struct SavingTests {
     let context = try GraphFixture(crew).context()
     let member = CrewMember(context: context)
     if !isNew { try context.save() }
-    // The relationship `mentor` has no inverse.
+    // The relationship `mentor` has no inverse, so deleting the mentor does not clear it.
     let mentor = CrewMember(context: context)
     member.mentor = mentor
     if !isOnlyEdit { member.title = "changed" }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Upserts")
 struct UpsertTests {
-  /// Stores an order that has a line, a piece, a label, an invoice and a customer.
+  /// Saves an order with a line, a piece, a label, an invoice and a customer.
   private func store(_ fixture: GraphFixture) throws -> ManagedObjectID {
     try fixture.saved { context in
       let order = Purchase(context: context)
@@ -29,7 +29,8 @@ struct UpsertTests {
     }.objectID
   }
 
-  /// Creates an order that has the number of the stored order, with a line, a piece and a label.
+  /// Creates an order with the same number as the stored order, and with a line, a piece and a
+  /// label.
   private func make(_ context: ManagedObjectContext) -> Purchase {
     let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")
@@ -66,7 +67,7 @@ struct UpsertTests {
     #expect(try context.existingObject(Purchase.self, with: temporary) === order)
     let wins = policy.prefersMine
     #expect(order.note == (wins ? "new" : "stored"))
-    // These properties were not set in the new object.
+    // The following properties were not set in the new object.
     #expect(order.code == (policy == .overwrite ? nil : "old"))
     #expect(order.weight == (policy == .overwrite ? 0 : 1.5))
     #expect(order.customer?.name == (policy == .overwrite ? nil : "stored"))
@@ -82,7 +83,7 @@ struct UpsertTests {
       let owned = try fresh.count(for: FetchRequest<Article>(where: #Predicate { $0.order != nil }))
       #expect(owned == 2)
     }
-    // After its deletion, nothing refers to the row.
+    // After the order is deleted, nothing may refer to its row.
     context.delete(order)
     try context.save()
     try fixture.stored { fresh in
@@ -146,7 +147,7 @@ struct UpsertTests {
       let found = try fresh.fetch(FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
       #expect(found.map(\.number) == [7, 8])
       #expect(found[0].note == (policy.prefersMine ? "2" : "stored"))
-      // Only the first of the two orders with this number has set the weight.
+      // Of the two orders with the number 7, only the first has set the weight.
       let weight = policy == .overwrite ? 0 : policy.prefersMine ? 9 : 1.5
       #expect(found[0].weight == weight)
       #expect(found[0].lines.map(\.text) == ["stored", "1", "2"])
@@ -173,7 +174,7 @@ struct UpsertTests {
     try context.save()
     #expect(new.objectID == id && known.note == (policy.prefersMine ? "new" : "stored"))
     #expect(known.weight == (policy == .overwrite ? 0 : 3))
-    // The former number is available again.
+    // The order's former number is available again.
     known.number = 9
     let free = Purchase(context: context)
     free.number = 7
@@ -258,7 +259,7 @@ struct UpsertTests {
     let row: Purchase = others.object(with: id)
     row.labels.insert(others.object(with: label.objectID))
     try others.save()
-    // This save does not reread what others have changed.
+    // This save does not reread what the other context has changed.
     Sticker(context: context).name = "another"
     try context.save()
     let order = Purchase(context: context)

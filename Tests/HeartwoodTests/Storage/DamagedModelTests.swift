@@ -5,8 +5,7 @@ import Testing
 
 @Suite("A damaged model in a store")
 struct DamagedModelTests {
-  /// Creates a store, damages a value of its model, and opens it again, possibly with another
-  /// model.
+  /// Creates a store, damages a value of its model, and opens it again with the given schema.
   private func open(
     _ key: String, _ schema: Schema = people, _ change: (inout [UInt8]) -> Void
   ) throws {
@@ -98,7 +97,7 @@ struct DamagedModelTests {
   }
 }
 
-/// A later model, which changes the relationships of the damaged one.
+/// A later version of the model, with different relationships.
 private enum Later {
   final class Person: ManagedObject {
     @Attribute var name: String = ""

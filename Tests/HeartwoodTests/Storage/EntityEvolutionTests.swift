@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Cats and dogs without a common superclass, and their owners.
+/// A version in which cats and dogs have no common superclass, and cats have owners.
 private enum V1 {
   final class Cat: ManagedObject {
     @Attribute var name: String = ""
@@ -21,8 +21,9 @@ private enum V1 {
   static let schema = Schema(Cat.self, Dog.self, Owner.self)
 }
 
-/// A version in which cats and dogs share the superclass `Animal`, which declares the name and the
-/// owner.
+/// A version in which cats and dogs share the superclass `Animal`.
+///
+/// The superclass declares the name and the owner.
 private enum V2 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -39,7 +40,7 @@ private enum V2 {
     @ToOne var favourite: Animal?
     @OrderedToMany(inverse: \Animal2.fans) var liked: [Animal2]
   }
-  /// The root of another hierarchy, part of which is removed later.
+  /// The root of another class hierarchy; version 3 removes its subclass.
   class Animal2: ManagedObject {
     @Attribute var name: String = ""
     @ToMany var fans: Set<Owner>
@@ -48,7 +49,7 @@ private enum V2 {
   static let schema = Schema(version: 2, Cat.self, Dog.self, Owner.self, Bird.self)
 }
 
-/// The model without dogs and birds.
+/// A version without dogs and birds.
 private enum V3 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -97,7 +98,7 @@ struct EntityEvolutionTests {
     return store
   }
 
-  /// Gives Ada a dog, which becomes her favourite, and three other animals that she likes.
+  /// Gives Ada a dog, which becomes her favourite animal, and three more animals that she likes.
   private func addSecond(_ context: ManagedObjectContext) throws {
     let ada = try #require(try context.all(V2.Owner.self).first)
     let dog = try #require(try context.all(V2.Dog.self).first)
@@ -147,7 +148,7 @@ struct EntityEvolutionTests {
       try context.expect("liked.@count == 2", \V3.Owner.name, ["Ada"])
       #expect(ada.liked.map(\.name) == ["Animal2", "Animal2"])
       #expect(ada.liked.allSatisfy { $0.fans == [ada] })
-      // The dog was removed, so its unique name is available again.
+      // Dogs were removed, so the unique name of the dog is available again.
       V3.Cat(context: context).name = "Rex"
       try context.save()
       for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }
@@ -169,7 +170,7 @@ struct EntityEvolutionTests {
   func `entities can lose their superentity and keep their objects`() throws {
     let store = try filled()
     try store.open(V2.schema) { try addSecond($0) }
-    // Ada's favourite is a dog, but dogs would no longer be animals.
+    // Ada's favourite animal is a dog, but in this version dogs are no longer animals.
     let refusal = try store.refusal(Schema(version: 3, Apart.Cat.self, Apart.Dog.self))
     #expect("\(refusal)".contains("Owner.favourite can lead to a Dog in the store"))
     try store.open(Schema(version: 3, Parted.Cat.self, Parted.Dog.self)) { context in
@@ -213,7 +214,7 @@ private enum Apart {
   }
 }
 
-/// A version in which dogs are no longer animals, and owners refer to no animals.
+/// A version in which dogs are no longer animals, and owners have no relationships.
 private enum Parted {
   class Animal: ManagedObject {
     @Attribute var name: String = ""

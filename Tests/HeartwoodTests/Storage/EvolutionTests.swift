@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The first of several versions of a class of books.
+/// The first version of a class of books.
 private enum V1 {
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
@@ -22,7 +22,8 @@ private enum V1 {
   }
   static let schema = Schema(Book.self)
 
-  /// Stores numbered books, of which a third have no title and only one has a rank.
+  /// Stores books with ascending page counts; a third of them have no title, and only one has a
+  /// rank.
   static func fill(_ store: EvolvingStore, count: Int = 12) throws {
     try store.open(schema) { context in
       for number in 0..<count {
@@ -39,7 +40,8 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// The title is required now, numbers are wider, attributes were added, and one was removed.
+  /// A version with a required title, wider number types and two new attributes, but without
+  /// `note`.
   final class Book: ManagedObject {
     @Attribute var title: String = "untitled"
     @Attribute var pages: Int = 0
@@ -62,7 +64,7 @@ private enum V2 {
 }
 
 private enum V3 {
-  /// Declared values differ from those in version 2, and the title is optional again.
+  /// A version with different declared values than version 2, and with an optional title.
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
     @Attribute var pages: Int = 0
@@ -101,7 +103,7 @@ struct EvolutionTests {
       #expect(books.map(\.search) == books.map { $0.title.uppercased() })
     }
     try store.open(V2.schema) { context in
-      // The conditions use attributes with an index and without one.
+      // The conditions use both indexed and unindexed attributes.
       let untitled = [0, 300, 600, 900]
       try context.expect("title == 'untitled'", \V2.Book.pages, untitled)
       try context.expect("title BEGINSWITH 'unt'", \V2.Book.pages, untitled)
@@ -133,7 +135,7 @@ struct EvolutionTests {
       try context.expect("stars == 3", \V3.Book.pages, (0..<12).map { $0 * 100 } + [5000])
       try context.expect("stars == 5", \V3.Book.pages, [])
       try context.expect("title == 'untitled'", \V3.Book.pages, [0, 300, 600, 900])
-      // An attribute that is added again does not show the values from before its removal.
+      // An attribute that is added again does not have its values from before the removal.
       let notes = try context.all(V3.Book.self).map(\.note)
       #expect(Set(notes) == ["new"])
       let new = V3.Book(context: context)
@@ -144,7 +146,7 @@ struct EvolutionTests {
       try context.expect("search == nil", \V3.Book.pages, [6000])
       try context.expect("stars == 5", \V3.Book.pages, [6000])
     }
-    // The title is required again. Its declared value applies to the row written without a title.
+    // The title is required again, so the row written without a title shows the declared value.
     try store.open(Schema(version: 4, V2.Book.self)) { context in
       try context.expect("title == 'untitled'", \V2.Book.pages, [0, 300, 600, 900, 6000])
     }
@@ -276,7 +278,8 @@ private enum Wide {
   }
 }
 
-/// Versions of a class with one string attribute, which is optional or required.
+/// Versions of a class with one string attribute, which is optional in one and required in the
+/// others.
 private enum Alone {
   final class Optional: ManagedObject {
     @Attribute var text: String? = nil
@@ -315,7 +318,7 @@ private enum Names {
     @Attribute var a: Int = 0
     @Attribute var b: Int = 0
   }
-  /// The former `a` is `x` now, and `a` is a new attribute.
+  /// A version in which the previous attribute `a` is called `x`, and `a` is a new attribute.
   final class B: ManagedObject {
     @Attribute var a: Int = 70
     @Attribute(renamedFrom: "a") var x: Int = 0
@@ -328,7 +331,7 @@ private enum Names {
     @Attribute("b") var z: Int = 0
     override class var entity: Entity { Entity("C", renamedFrom: "B", "A") { Index(\C.y) } }
   }
-  /// A new class with the former name of another one.
+  /// A new class that has the former name of another class.
   final class Other: ManagedObject {
     @Attribute var a: Int = 90
     override class var entity: Entity { Entity("A") }

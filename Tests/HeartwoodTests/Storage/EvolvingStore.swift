@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store on a simulated disk, which is opened with one model after another.
+/// A store on a simulated disk, which a test opens with one version of its model after another.
 final class EvolvingStore {
   private(set) var disk: SimulatedDisk
   private var options = StoreOptions()
@@ -12,11 +12,11 @@ final class EvolvingStore {
     options.access = .buffered
     options.maintenance = .inline
     options.segmentByteCount = 1 << 16
-    // The limit is so small that larger migrations spill.
+    // The limit is small, so that larger migrations write pages to the log before they commit.
     options.transactionMemoryByteCount = 1 << 16
   }
 
-  /// Opens the store, runs `body` in a context, saves, and verifies the store.
+  /// Opens the store, runs `body` in a context, saves the context, and verifies the store.
   @discardableResult
   func open<Result>(
     _ schema: Schema, _ stages: [MigrationStage] = [],
@@ -41,7 +41,7 @@ final class EvolvingStore {
     all.stages = stages
     all.progress = progress
     let store = try Store(at: "/store", options: options, fileSystem: disk)
-    // Close the store even if the container cannot be opened.
+    // Close the store even if creating the container throws.
     defer { try? store.close() }
     let container = try PersistentContainer(store: store, schema: schema, options: all)
     let result = try body(container)
@@ -50,14 +50,14 @@ final class EvolvingStore {
     return result
   }
 
-  /// Returns the error that opening the store throws.
+  /// Returns the error thrown when the store is opened with an incompatible schema.
   func refusal(
     _ schema: Schema, _ stages: [MigrationStage] = []
   ) throws -> ObjectGraphError {
     try #require(throws: ObjectGraphError.self) { try open(schema, stages) { _ in } }
   }
 
-  /// Returns the names of the keyspaces that have one of these prefixes.
+  /// Returns the names of the keyspaces whose names begin with one of the given prefixes.
   func keyspaces(_ words: String...) throws -> [String] {
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     defer { try? store.close() }
@@ -70,7 +70,9 @@ extension ManagedObjectContext {
   /// Returns all objects of a class.
   func all<M: ManagedObject>(_ type: M.Type = M.self) throws -> [M] { try fetch(FetchRequest<M>()) }
 
-  /// Fetches the objects that match a format, and compares the values of one attribute.
+  /// Expects the objects that match a predicate format to have the given values of one attribute.
+  ///
+  /// The values are compared in ascending order.
   func expect<M: ManagedObject, V: Comparable & Sendable>(
     _ format: String, _ attribute: KeyPath<M, V>, _ expected: [V],
     _ location: SourceLocation = #_sourceLocation

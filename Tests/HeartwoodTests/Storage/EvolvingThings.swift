@@ -1,17 +1,17 @@
 import Heartwood
 
-/// A class in one of many versions of a program.
+/// One of many versions of a class.
 protocol Thing: ManagedObject {
   var number: Int { get set }
   static var columns: [ThingColumn<Self>] { get }
   static var link: ThingLink { get }
-  /// The objects to which this object is linked.
+  /// The objects to which the relationship `link` of this object leads.
   var targets: [Self] { get set }
-  /// The objects that are linked to this object, or `nil` if the link has no inverse.
+  /// The objects whose `link` leads to this object, or `nil` if `link` has no inverse.
   var sources: [Self]? { get }
 }
 
-/// A value of an attribute, of any type.
+/// The value of an attribute of any type.
 enum ThingValue: Hashable {
   case none
   case number(Int)
@@ -23,7 +23,7 @@ struct ThingColumn<M> {
   let name: String
   let isOptional: Bool
   let isText: Bool
-  /// The value in a new object.
+  /// The value that a new object has.
   let initial: ThingValue
   let get: (M) -> ThingValue
   let set: (M, ThingValue) -> Void
@@ -73,10 +73,10 @@ struct ThingColumn<M> {
   }
 }
 
-/// The kind of the relationship `link` in a version.
+/// The kind of relationship that `link` is in a version.
 enum ThingLink { case nothing, one, many, list }
 
-/// The versions of the class, which a test opens in random order.
+/// The versions of the class; a test opens a store with them in random order.
 enum Things {
   final class Zero: ManagedObject, Thing {
     @Attribute var number: Int = 0

@@ -20,7 +20,7 @@ private enum Now {
   static let schema = Schema(version: 2, Item.self)
 }
 
-/// A model in which each property has an incompatible change.
+/// A version in which each property has an incompatible change.
 private enum Wrong {
   final class Item: ManagedObject {
     @Attribute var count: Int16 = 1
@@ -52,7 +52,7 @@ private enum Elsewhere {
   }
 }
 
-/// The model with one more attribute.
+/// A version with one more attribute.
 private enum Next {
   final class Item: ManagedObject {
     @Attribute var count: Int = 1
@@ -103,7 +103,7 @@ struct IncompatibilityTests {
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
       elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
-    // The rejected migrations have changed nothing.
+    // The rejected migrations did not change the store.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
 
@@ -136,7 +136,7 @@ struct IncompatibilityTests {
     let token = context.queryGenerationToken
     let second = try PersistentContainer.inMemory(
       name: name, schema: Schema(version: 3, Next.Item.self))
-    // A pinned context can read its generation, but nothing newer.
+    // A pinned context can read its own generation, but no newer one.
     #expect(try context.count(for: FetchRequest<Now.Item>()) == 1)
     item.text = "y"
     func expectRefusal(_ body: () throws -> Void) {

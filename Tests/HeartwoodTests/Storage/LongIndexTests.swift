@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A class with indexed attributes, and with copies of them that have no index.
+/// A class with indexed attributes and an unindexed copy of each of them.
 private class Page: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var title: String = ""
@@ -58,7 +58,7 @@ private enum Later {
   }
 }
 
-/// Strings of about the maximum length of a key, with long common prefixes.
+/// Generates strings with long common prefixes, whose lengths are close to the limit of a key.
 private struct LongTexts {
   var random: SeededGenerator
   private let endings = [
@@ -123,7 +123,7 @@ struct LongIndexTests {
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
     #expect(indexed > 20)
-    // Deleting all objects must leave no entries in the indexes.
+    // Deleting all objects must remove all entries from the indexes.
     for page in all { context.delete(page) }
     try context.save()
     let least: [(String, any Sendable)] = [("title", ""), ("body", ""), ("data", Data())]
@@ -284,7 +284,7 @@ struct LongIndexTests {
       return feed
     }
     try context.save()
-    // Two objects exchange their unique values.
+    // Two objects swap their unique values.
     (feeds[0].url, feeds[1].url) = (feeds[1].url, feeds[0].url)
     feeds[2].url = "short"
     context.delete(feeds[3])

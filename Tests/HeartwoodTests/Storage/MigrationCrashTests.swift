@@ -2,12 +2,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Checks the store that remains after a power cut during a migration.
+/// Checks the state of a store after a power cut during a migration.
 @Suite("An interrupted migration")
 struct MigrationCrashTests {
-  /// Cuts the power at every `step`-th call of the migration.
+  /// Migrates repeatedly, with a power cut at every `step`-th file-system call in turn.
   ///
-  /// Each time, the store must open with the old or the new model.
+  /// After each power cut, the store must have either all old or all new values.
   private func cutEverywhere(count: Int, step: Int, seed: UInt64) throws {
     let store = EvolvingStore(SimulatedDisk(seed: seed))
     let rows = try Contacts.fill(store, count: count)
@@ -60,8 +60,8 @@ struct MigrationCrashTests {
     try cutEverywhere(count: 400, step: 13, seed: 3)
   }
 
-  /// Migrates each kind of change with a power cut at every call, and compares all values each
-  /// time.
+  /// Migrates each kind of change with a power cut at each file-system call, and compares all
+  /// values.
   @Test(.evidence("E-14"), arguments: MigrationKind.all)
   func `an interrupted migration leaves either the old or the new values`(kind: MigrationKind)
     throws
@@ -94,9 +94,8 @@ struct MigrationCrashTests {
     #expect(old > 0 && new > 0)
   }
 
-  /// Returns whether a store opens with the old model.
-  ///
-  /// If it does, all its values must be the old ones.
+  /// Returns whether a store opens with the old model, and if so, expects it to have the old
+  /// values.
   private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ label: String) throws -> Bool
   {
     do {

@@ -1,13 +1,13 @@
 import Heartwood
 import Testing
 
-/// One kind of change to a model, with all values of a store before and after the migration.
+/// A kind of change to a model, with all values in a store before and after the migration.
 struct MigrationKind: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let old: Schema
   let new: Schema
   let fill: @Sendable (ManagedObjectContext) throws -> Void
-  /// Returns the values of a context with the old model, which must equal `oldReference`.
+  /// Returns the values in a context with the old model, which must equal `oldReference`.
   let oldValues: @Sendable (ManagedObjectContext) throws -> [String]
   let newValues: @Sendable (ManagedObjectContext) throws -> [String]
   let oldReference: [String]

@@ -1,10 +1,11 @@
 import Heartwood
 
-/// Contacts in three versions.
+/// Three versions of a model of contacts.
 ///
-/// Version 1 has two attributes for a name, version 2 also has a combined one, and version 3 has
-/// only that. Phone numbers are integers before version 3. Friends are a to-one relationship in
-/// version 1, and a to-many relationship from version 2.
+/// - Version 1 has two attributes for a contact's name.
+/// - Version 2 also has an attribute for the full name. Friends, previously a to-one relationship,
+///   are a to-many relationship.
+/// - Version 3 has only the full name. Phone numbers, previously integers, are strings.
 enum Contacts {
   enum V1 {
     final class Contact: ManagedObject {
@@ -43,12 +44,12 @@ enum Contacts {
         }
       }
     }
-    /// A class without objects.
+    /// A class that has no objects.
     final class Circle: ManagedObject { @Attribute var name: String = "" }
     static let schema = Schema(version: 3, Contact.self, Circle.self)
   }
 
-  /// The expected values of a contact in the last version.
+  /// The expected values of a contact in version 3.
   struct Row: Equatable {
     var phone: String
     var friends: Set<String>
@@ -72,10 +73,11 @@ enum Contacts {
     .lightweight(to: V3.schema),
   ]
 
-  /// Creates a store of the first version.
+  /// Creates a store of version 1 in which each contact is the friend of the next one.
   ///
-  /// Each contact is the friend of the next one, and one more has no first name. Returns the
-  /// expected content of the last version.
+  /// The store contains one more contact, which has no first name; the stages delete it.
+  ///
+  /// - Returns: The expected content of the store in version 3, by name.
   static func fill(_ store: EvolvingStore, count: Int) throws -> [String: Row] {
     try store.open(V1.schema) { context in
       var contacts: [V1.Contact] = []
@@ -99,7 +101,7 @@ enum Contacts {
     return rows
   }
 
-  /// Reads the content of a context of the last version.
+  /// Returns the contacts in a context of version 3, by name.
   static func rows(_ context: ManagedObjectContext) throws -> [String: Row] {
     var rows: [String: Row] = [:]
     for contact in try context.fetch(FetchRequest<V3.Contact>()) {

@@ -23,7 +23,7 @@ struct MigrationStageTests {
   func `stages change objects before and after the migration`() throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 30)
-    // Without the stages, the migration is rejected.
+    // The migration is rejected without the stages.
     #expect("\(try store.refusal(V3.schema))".contains("Contact.phone"))
     for _ in 0..<2 {
       try store.open(V3.schema, Contacts.stages) { context in
@@ -33,7 +33,7 @@ struct MigrationStageTests {
         try context.expect("name BEGINSWITH 'F1 '", \V3.Contact.stars, [3])
       }
     }
-    // A new store needs no stages.
+    // A new store may also be opened with stages.
     try EvolvingStore().open(V3.schema, Contacts.stages) { context in
       V3.Contact(context: context).name = "first"
     }
@@ -103,7 +103,7 @@ struct MigrationStageTests {
               throw Interruption()
             })
         }
-        // The temporary data of earlier stages has been removed.
+        // The temporary data of earlier stages has already been removed.
         #expect(try context.count(for: FetchRequest<V3.Circle>()) == 0)
         #expect(throws: ObjectGraphError.self) { try context.setQueryGenerationFrom(.current) }
         let child = ManagedObjectContext(parent: context)
@@ -118,7 +118,7 @@ struct MigrationStageTests {
       let context = container.newContext()
       try context.expect("stars == 4", \V3.Contact.phone, ["+0", "+11", "+33"])
       try context.expect("stars == 3", \V3.Contact.phone, ["child"])
-      // The history contains the saves made by the stages.
+      // The history contains the changes saved by the stages.
       let changes = try container.fetchHistory(after: nil as PersistentHistoryToken?)
         .flatMap(\.changes)
       #expect(changes.count { if case .insert = $0.kind { true } else { false } } == 6)

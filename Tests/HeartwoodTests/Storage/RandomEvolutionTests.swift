@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store that is opened with one version after another, and a plain model of its content.
+/// A store that is opened with one version after another, and the expected content.
 private struct EvolutionRun {
   /// The expected values of an object.
   struct Row: Equatable {
@@ -19,7 +19,7 @@ private struct EvolutionRun {
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// Opens the store with a version and changes it, or expects the version to be rejected.
+  /// Opens the store with a version and changes objects, or expects the version to be rejected.
   mutating func step<M: Thing>(_ type: M.Type) throws {
     version += 1
     let schema = Schema(version: version, type)
@@ -38,7 +38,7 @@ private struct EvolutionRun {
     self = copy
   }
 
-  /// Applies the migration of the store to the plain model.
+  /// Migrates the expected content in the same way as the store.
   private mutating func follow<M: Thing>(_ type: M.Type) {
     for number in rows.keys {
       var values: [String: ThingValue] = [:]
@@ -52,9 +52,9 @@ private struct EvolutionRun {
     link = M.link
   }
 
-  /// Compares everything with the plain model.
+  /// Compares all objects and queries with the expected content.
   ///
-  /// - Parameter sorts: Whether lists may be in any order.
+  /// - Parameter sorts: Whether to ignore the order of lists, and adopt the order that is found.
   private mutating func expect<M: Thing>(
     _ type: M.Type, _ context: ManagedObjectContext, sorts: Bool
   ) throws {
@@ -79,7 +79,7 @@ private struct EvolutionRun {
     }
   }
 
-  /// Expects a query for one value of an attribute to find the right objects.
+  /// Expects a query for a value of an attribute to find the objects that have the value.
   private func expect<M: Thing>(
     _ type: M.Type, _ column: ThingColumn<M>, _ value: ThingValue, _ context: ManagedObjectContext
   ) throws {
@@ -104,7 +104,8 @@ private struct EvolutionRun {
     let thing = things[random.below(things.count)]
     switch random.below(4) {
     case 0:
-      // Without an inverse, references keep the number of a deleted object, so remove them first.
+      // References without an inverse are not cleared when their target is deleted, so clear them
+      // first.
       for other in things where other.targets.contains(where: { $0 === thing }) {
         other.targets = other.targets.filter { $0 !== thing }
       }

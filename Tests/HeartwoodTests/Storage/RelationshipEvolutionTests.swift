@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A class whose objects are distinguished by their names.
+/// A class whose objects tests identify by name.
 private protocol Named: ManagedObject {
   var name: String { get set }
 }
@@ -46,7 +46,7 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// A version in which each relationship has another kind.
+  /// A version in which each relationship is of a different kind.
   final class Person: ManagedObject, Named {
     @Attribute var name: String = ""
     @Attribute var petCount: Int = 0
@@ -87,7 +87,7 @@ private enum V2 {
 }
 
 private enum V3 {
-  /// A version in which relationships change their kind again, and cars have no inverse.
+  /// A version in which some relationships change their kind again, and cars have no inverse.
   final class Person: ManagedObject, Named {
     @Attribute var name: String = ""
     @ToMany(inverse: \House.people) var homes: Set<House>
@@ -120,7 +120,7 @@ private enum V3 {
 
 @Suite("Migrating relationships")
 struct RelationshipEvolutionTests {
-  /// The members of all relationships, by name.
+  /// The expected relationships, by the names of their objects.
   private struct Links {
     var home: [String: String] = [:]
     var car: [String: String] = [:]
@@ -159,7 +159,7 @@ struct RelationshipEvolutionTests {
       }
       for track in make(V1.Track.self, 12) {
         let person = people[random.below(people.count)]
-        // Insert tracks at random positions, so that they are not in the order of their numbers.
+        // Insert tracks at random positions, so that they are not in the order of their creation.
         person.tracks.insert(track, at: random.below(person.tracks.count + 1))
       }
       for person in people {
@@ -231,7 +231,7 @@ struct RelationshipEvolutionTests {
     #expect(try store.keyspaces("heartwood.sorting").isEmpty)
     try store.open(V3.schema) { context in
       try expectThird(context, links)
-      // The migrated relationships can be changed.
+      // The migrated relationships can still be changed.
       guard let person = try context.all(V3.Person.self).first else { return }
       for pet in person.pets { context.delete(pet) }
       for club in person.clubs { club.members.removeAll { $0 === person } }
@@ -248,13 +248,14 @@ struct RelationshipEvolutionTests {
     let store = EvolvingStore()
     let links = try filled(seed: seed, store)
     try store.open(V3.schema) { context in
-      // Only version 2 declares the former name of `homes`; without it, this is a new relationship.
+      // Only version 2 declares that `homes` was called `home`; without it, `homes` is a new
+      // relationship.
       #expect(try context.all(V3.Person.self).flatMap(\.homes).isEmpty)
       var others = links
       others.home = [:]
       try expectThird(context, others)
     }
-    // No entries of the former kind remain.
+    // No entries of the relationships' previous kinds remain.
     #expect(try store.keyspaces("edges.").count == 0)
   }
 
@@ -263,7 +264,7 @@ struct RelationshipEvolutionTests {
     let store = EvolvingStore()
     let links = try filled(seed: 6, store)
     let gone = try store.open(V1.schema) { context in
-      // `home` has no inverse, so people still refer to the deleted house.
+      // The relationship `home` has no inverse, so people still refer to the deleted house.
       let house = try #require(try context.all(V1.House.self).first)
       let name = house.name
       context.delete(house)
@@ -286,7 +287,7 @@ struct RelationshipEvolutionTests {
     let refusal = try store.refusal(Schema(version: 2, Single.Person.self))
     #expect(refusal.kind == .incompatibleSchema && refusal.objectID?.entityName == "House")
     #expect(refusal.message.contains("House.person can lead to one object only"))
-    // The version is accepted once each house has at most one person.
+    // The version is accepted once no house has more than one person.
     let kept = try store.open(V1.schema) { context in
       var kept: [String: String] = [:]
       for person in try context.all(V1.Person.self) {
@@ -320,7 +321,7 @@ struct RelationshipEvolutionTests {
   }
 }
 
-/// A version in which `home` has a to-one inverse, and tracks are unordered.
+/// A version in which `home` has a to-one inverse and tracks are unordered.
 private enum Single {
   final class Person: ManagedObject {
     @Attribute var name: String = ""
@@ -337,7 +338,7 @@ private enum Single {
   }
 }
 
-/// A version in which tracks have several singers, and are still ordered.
+/// A version in which a track may have several singers, and people's tracks are still ordered.
 private enum Listed {
   final class Person: ManagedObject {
     @Attribute var name: String = ""

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Undo of random changes")
 struct UndoModelTests {
-  /// An event between the changes and the first undo.
+  /// An event that occurs between the changes and the first undo.
   enum Disturbance: CaseIterable, Sendable {
     case nothing, refreshAll, faults, othersSave
   }
@@ -23,7 +23,7 @@ struct UndoModelTests {
       run.context.endUndoGroup()
       states.append(run.shown())
     }
-    // A group without changes cannot be undone, so omit its state.
+    // A group without changes cannot be undone, so remove repeated states.
     states = states.enumerated().filter { $0.offset == 0 || $0.element != states[$0.offset - 1] }
       .map(\.element)
     let note = Comment(rawValue: "seed \(seed), \(disturbance)")
@@ -45,7 +45,7 @@ struct UndoModelTests {
     for _ in 0..<undone { run.context.undo() }
     #expect(!run.context.hasChanges, note)
     try run.othersSave()
-    // The context has no changes to write, so the save does not conflict.
+    // The context has nothing to write, so the save does not conflict.
     try run.context.save()
     #expect(!run.context.hasChanges, note)
     for _ in 0..<3 {
@@ -76,7 +76,7 @@ private struct UndoRun {
     random = SeededGenerator(seed: seed)
   }
 
-  /// All objects, in the order of their creation.
+  /// All objects, in the order in which they were created.
   var all: [ManagedObject] = []
 
   private mutating func make<Object: ManagedObject>(_ type: Object.Type) -> Object {
@@ -159,7 +159,7 @@ private struct UndoRun {
     }
   }
 
-  /// Returns the content of the context, in which positions in `all` stand for objects.
+  /// Returns the content of the context, in which each object is named by its position in `all`.
   func shown() -> [String] {
     func position(_ object: ManagedObject?) -> String {
       object.flatMap { one in all.firstIndex { $0 === one } }.map { "\($0)" } ?? "-"
@@ -182,7 +182,8 @@ private struct UndoRun {
       default: return "?"
       }
     }
-    // New objects are at the end. Before their insertion they show nothing, so drop their entries.
+    // New objects are at the end of `all`; drop the empty entries of those whose insertion is
+    // undone.
     .reversed().drop { $0.isEmpty }.reversed()
   }
 
@@ -200,7 +201,7 @@ private struct UndoRun {
     }
   }
 
-  /// The objects that count as changed, with their positions.
+  /// Descriptions of the objects that have changes, with their positions in `all`.
   var changedObjects: [String] {
     all.enumerated().filter { $0.element.hasChanges }.map { "\($0.offset) \($0.element)" }
   }

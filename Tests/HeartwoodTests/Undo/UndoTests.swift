@@ -218,7 +218,7 @@ struct UndoTests {
     }
   }
 
-  /// An order in a context with undo, and the same order in another context.
+  /// An order that a context with undo and another context share.
   private struct SharedOrder {
     let fixture: GraphFixture
     let context: ManagedObjectContext
@@ -243,7 +243,7 @@ struct UndoTests {
 
     var numbers: [Int] { mine.lines.map(\.number) }
 
-    /// Inserts line 0 at the front in the other context, and merges the change.
+    /// Inserts line 0 at the front in the other context, and then merges or refreshes the order.
     func mergeFirstLine(refreshes: Bool) throws {
       let token = try fixture.container.currentHistoryToken
       theirs.lines.insert(OrderLine(context: writer), at: 0)

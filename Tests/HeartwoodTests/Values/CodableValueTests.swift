@@ -23,7 +23,7 @@ private struct Plan: Codable, Equatable, AttributeValue {
   var flags: [Bool] = [true, false]
   var small: [UInt8: Int16] = [1: -1, 2: -2, 200: 3]
 
-  /// Returns an equal value whose sets and dictionaries were filled in another order.
+  /// Returns an equal value whose sets and dictionaries were filled in a different order.
   func rebuilt(_ capacity: Int) -> Plan {
     var other = self
     other.names = Set(minimumCapacity: capacity)
@@ -82,7 +82,7 @@ struct CodableValueTests {
     try mine.save()
     #expect(try fixture.container.store.snapshot().generation == version)
 
-    // Assigning an equal value does not overwrite the change of another context.
+    // Assigning an equal value does not overwrite another context's change.
     let others = fixture.context()
     let theirs: Course = try #require(try others.existingObject(with: course.objectID))
     theirs.plan.names = ["theirs"]

@@ -9,7 +9,7 @@ struct NumberTableTests {
     var random = SeededGenerator(seed: seed)
     var table = NumberTable<Int>()
     var reference: [Int64: Int] = [:]
-    // Use few numbers, so that they collide and are removed, with high bits like those of entities.
+    // Use few numbers, so that they collide and are often removed. The high bits hold the entity.
     let range = 1 << (3 + Int(seed))
     for step in 0..<4000 {
       let bits = Int64(random.below(range)) | Int64(random.below(3)) << 48

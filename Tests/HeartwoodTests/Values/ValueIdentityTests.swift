@@ -140,7 +140,8 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // The other context has changed only the representation, which still counts as a change.
+    // The other context changed only the Unicode representation of the name, which is still a
+    // change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()
@@ -194,7 +195,7 @@ struct ValueIdentityTests {
     try context.save()
     let found: Key? = try fixture.context().existingObject(where: \Key.number, equals: -0.0)
     #expect(found?.objectID == other.objectID)
-    // A lookup of NaN finds nothing, as a fetch does.
+    // Like a fetch, a lookup of NaN finds nothing.
     other.number = .nan
     try context.save()
     let none: Key? = try fixture.context().existingObject(where: \Key.number, equals: .nan)
@@ -296,7 +297,8 @@ struct ValueIdentityTests {
     let request = FetchRequest<Caption>(where: #Predicate { $0.length > 1 })
     let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
     #expect(other.message.contains("from Caption to Int") && !"\(other)".contains("0x"))
-    // Sorting in memory preserves the representation.
+    // A sort key, unlike a predicate, may use a computed property; objects are then sorted in
+    // memory.
     let sorted = FetchRequest<Caption>(sort: [SortDescriptor(\.length, order: .reverse)])
     for name in ["ccc", "bb"] { Caption(context: context).name = name }
     try context.save()
