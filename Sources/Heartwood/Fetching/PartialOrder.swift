@@ -3,9 +3,7 @@
 
 extension IndexUse {
   /// Returns the number of leading sort terms by which the entries are ordered, and whether that
-  /// order is reversed.
-  ///
-  /// Returns `nil` if there are none.
+  /// order is reversed, or `nil` if there are no such terms.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {
     var rest = orderedSlots[...]
     var count = 0
