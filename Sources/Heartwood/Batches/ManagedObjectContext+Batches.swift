@@ -54,7 +54,7 @@ protocol ExecutableBatch: BatchRequest {
   func execute(_ run: inout BatchRun) throws
 }
 
-/// The execution of a batch request, in one transaction.
+/// A batch request that is being executed, in one transaction.
 struct BatchRun {
   let model: StoreModel
   let rows: RowWriter
@@ -66,7 +66,7 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes at which they are written.
+  /// The number of pending changes that triggers a write.
   private static let flushCount = 256
 
   init(

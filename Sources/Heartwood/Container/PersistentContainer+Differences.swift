@@ -1,6 +1,5 @@
 extension PersistentContainer {
-  /// Returns the changes to objects between two generations, of which the first may be the newer
-  /// one.
+  /// Returns the changes to objects from one generation to another, which may be older.
   ///
   /// The method compares the generations directly; it does not use the history. A to-many
   /// relationship counts as changed if its members differ or, for an ordered relationship, if their
@@ -46,7 +45,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: If not `nil`, the method throws if any object has changed since this generation.
+  ///   - known: A generation. If any object has changed since then, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes, with the token of the generation that the call created, or of the
   ///   newest generation if that one no longer exists.
@@ -99,7 +98,7 @@ extension PersistentContainer {
           + "Use a container with only that store.")
     }
     guard let found = changed.first ?? all.first else {
-      throw StorageError(.invalidArgument, "The container no longer has any store.")
+      throw StorageError(.invalidArgument, "The container has no store left. Add a store first.")
     }
     return found
   }

@@ -6,7 +6,8 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit; with several stores, the time of their last commit.
+  /// The time of the generation's commit; with several stores, the time of the last of their
+  /// commits.
   public let date: Date
 }
 

@@ -22,7 +22,9 @@ extension PersistentContainer {
     guard !id.isTemporary, let attached = group.attachedStore(where: { $0.space.store == wanted })
     else {
       throw ObjectGraphError(
-        .foreignObject, "\(id) does not identify a row of this store.", objectID: id)
+        .foreignObject,
+        "\(id) does not identify a row of this container. Pass the ID of a saved object.",
+        objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }

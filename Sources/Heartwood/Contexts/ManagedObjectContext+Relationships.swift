@@ -315,9 +315,9 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Records the addition or removal of members, before the undo log records it and the list
-  /// changes.
+  /// Records the addition or removal of members.
   ///
+  /// It must be called before the undo log records the change and before the list is changed.
   /// Changes to inserted objects are recorded too, although their members are not in the store.
   func recordMemberChange(
     of object: ManagedObject, _ property: PropertyDescription,

@@ -189,7 +189,7 @@ public final class ManagedObjectContext {
 
   // MARK: Registration
 
-  /// Returns a number for a new object, which no other object has ever had in any context.
+  /// Returns a new object number, which no object has ever had in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -289,7 +289,8 @@ extension ManagedObject {
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
-      fatalError("A \(type(of: self)) has no ID before it is inserted into a context.")
+      fatalError(
+        "A \(type(of: self)) has no ID before it is inserted into a context. Insert it first.")
     }
     return ManagedObjectID(number, space)
   }

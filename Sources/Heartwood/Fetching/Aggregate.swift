@@ -71,7 +71,8 @@ extension Aggregate where Value: AttributeValue & Numeric {
         result: {
           if let value = total.value { return value }
           throw ObjectGraphError(
-            .numericOverflow, "The sum exceeds \(Value.self). Use an attribute of a wider type.")
+            .numericOverflow,
+            "The sum does not fit in \(Value.self). Use an attribute of a wider type.")
         })
     }
   }

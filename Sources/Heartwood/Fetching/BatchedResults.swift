@@ -35,7 +35,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     return object
   }
 
-  /// The IDs of the objects, which are not loaded for this.
+  /// The IDs of the objects, obtained without loading the objects.
   public var objectIDs: [ManagedObjectID] {
     batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }

@@ -220,8 +220,7 @@ private enum StoredOrder {
   case plain
   case decimal
 
-  /// Creates the order for a type, or returns `nil` for a type whose `<` is not known to match an
-  /// order.
+  /// Creates the order for a type, or returns `nil` for a type whose order is unknown.
   init?(of type: Any.Type) {
     if type == Decimal.self || type == Decimal?.self {
       self = .decimal

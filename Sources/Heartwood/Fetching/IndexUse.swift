@@ -135,7 +135,7 @@ extension IndexUse {
     fixedSlots = index.slots
   }
 
-  /// Creates the use of the lists of references to the given owners of a relationship.
+  /// Creates the use of the lists that contain the references to the given owners.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue]

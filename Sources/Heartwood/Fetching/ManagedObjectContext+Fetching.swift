@@ -167,7 +167,9 @@ extension ManagedObjectContext {
     let property = try model.schema.property(keyPath, of: entity)
     guard property.isRelationship else {
       throw ObjectGraphError(
-        .unknownProperty, "\(property.name) is not a relationship and cannot be prefetched.")
+        .unknownProperty,
+        "\(property.name) is not a relationship and cannot be prefetched. Remove it from "
+          + "relationshipKeyPathsForPrefetching.")
     }
     var faults: Set<ManagedObject> = []
     for object in objects {

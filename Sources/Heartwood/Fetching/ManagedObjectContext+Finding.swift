@@ -151,8 +151,8 @@ extension ManagedObjectContext {
 
   /// Returns a scope for the conditions of a plan.
   ///
-  /// It reads the values of objects from their rows, except for objects that were changed in this
-  /// context or in a parent.
+  /// It reads objects from their rows, or from memory if they were changed in this context or in a
+  /// parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
   ) throws -> QueryScope {
@@ -169,8 +169,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Returns the object with the given number that was changed in this context or, if there is
-  /// none, in the nearest parent.
+  /// Returns the changed object with the given number from this context or, if it is unchanged
+  /// here, from the nearest parent that has changed it.
   private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
     changedObject(number) ?? parent?.nearestChangedObject(number)
   }

@@ -96,8 +96,8 @@ final class LiveList {
 
   /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: Returns whether a value of the object has changed. Called only for
-  ///   objects in the list.
+  /// - Parameter isUpdated: Returns whether a value of the object has changed. It is called only
+  ///   for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
