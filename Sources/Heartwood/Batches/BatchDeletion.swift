@@ -29,7 +29,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       let number = run.renumbered.resolved(id.number)
       guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
-          .foreignObject, "\(id) does not identify a row of this store.", objectID: id)
+          .foreignObject,
+          "\(id) does not identify a row of this store. Pass the ID of a saved object.",
+          objectID: id)
       }
       guard let storage = model.storage(of: number), storage.entity.isKind(of: entity),
         id.number.entity == ids.first?.number.entity

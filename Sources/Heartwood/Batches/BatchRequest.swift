@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A bulk change of rows that bypasses objects: ``BatchInsertRequest``, ``BatchUpdateRequest`` or
-/// ``BatchDeleteRequest``.
+/// A bulk change to rows that bypasses objects: a ``BatchInsertRequest``, a ``BatchUpdateRequest``
+/// or a ``BatchDeleteRequest``.
 ///
-/// Executing it writes directly to the store and creates one generation. Objects are neither
+/// Executing a request writes directly to the store and creates one generation. Objects are neither
 /// validated nor notified. Objects in memory keep their values until they are fetched again or
 /// refreshed. A batch request never moves the pin of a context.
 public protocol BatchRequest {}
@@ -22,17 +22,17 @@ public enum BatchResultType: Sendable {
 public struct BatchResult: Sendable {
   /// The number of rows that were inserted, updated or deleted, including rows deleted by cascades.
   public let count: Int
-  /// The IDs of the rows; empty unless the result type is ``BatchResultType/objectIDs``.
+  /// The IDs of these rows; empty unless the result type is ``BatchResultType/objectIDs``.
   public let objectIDs: [ManagedObjectID]
 }
 
 /// Inserts rows that a closure fills one by one.
 ///
-/// If the model has unique attributes, a row with the same unique values is updated according to
-/// the context's merge policy. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes
-/// that the closure set, and ``MergePolicy/overwrite`` updates all attributes.
-/// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` leave the row unchanged.
-/// With ``MergePolicy/error``, executing the request throws.
+/// If a row with the same unique values already exists, the merge policy of the context decides
+/// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure
+/// set, and ``MergePolicy/overwrite`` updates all attributes.
+/// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` leave the existing row
+/// unchanged. With ``MergePolicy/error``, executing the request throws.
 ///
 /// ```swift
 /// var lines = feed.makeIterator()
@@ -82,7 +82,8 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
-  ///   - change: Called with each matching row in its current state; sets the new values.
+  ///   - change: Sets the new values of a row. It is called with each matching row in its current
+  ///     state.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -102,7 +103,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Deletes all rows that match a condition, or the rows with given IDs.
+/// Deletes all rows that match a condition, or the rows with the given IDs.
 ///
 /// Relationships stay consistent: the delete rules decide whether related rows lose their
 /// references or are deleted as well. If a rule denies a deletion, executing the request throws and
@@ -129,9 +130,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
     objectIDs = nil
   }
 
-  /// Creates a request for the rows with the given IDs.
-  ///
-  /// IDs without a row are skipped.
+  /// Creates a request that deletes the rows with the given IDs, and skips IDs without a row.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -139,7 +138,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 
-  /// An attribute of the row.
+  /// Accesses an attribute of the row.
   ///
   /// - Precondition: The key path refers to a stored attribute. Otherwise, executing the request
   ///   throws `unknownProperty`.
@@ -151,15 +150,13 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The variables skip exclusivity checks, because setting an attribute accesses all of them. Only
-/// one thread uses them.
+/// The variables skip exclusivity checks, because setting an attribute accesses all of them, and
+/// only one thread uses them.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, in order.
-  ///
-  /// The next row usually uses the same ones.
+  /// The key paths used for the previous row, in order, which the next row usually uses too.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths that the current row has used.
   @exclusivity(unchecked) private var usedCount = 0

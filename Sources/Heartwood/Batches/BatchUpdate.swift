@@ -9,7 +9,7 @@ extension BatchUpdateRequest: ExecutableBatch {
     request.includesSubentities = includesSubentities
     let plan = try FetchPlan(request, run.model, run.renumbered)
     var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
-    // If the condition depends on other rows, all rows are matched before any row changes.
+    // If the condition depends on other rows, match all rows before changing any of them.
     var later: [(position: Int, number: ObjectNumber)] = []
     for position in updates.indices {
       try run.forEachRow(plan, plan.storages[position]) { run, number, values in

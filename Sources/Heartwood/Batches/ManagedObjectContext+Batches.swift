@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   /// - Throws: An error of the request's closure; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If it
   ///   throws, nothing has changed.
-  /// - Complexity: Reads or writes one row for each row of the request, and one entry for each of
-  ///   its indexes; one sync. Memory use does not grow with the number of inserted or updated rows.
+  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row;
+  ///   one sync. Memory use does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
@@ -31,7 +31,8 @@ extension ManagedObjectContext {
       try run.changes.finish()
       (numbers, count) = (run.numbers, run.count)
     }
-    // Within one transaction, row versions do not show which rows the request changed.
+    // Within a transaction, row versions do not reveal which rows were changed, so refresh all
+    // objects.
     if case .within = pin { refreshAllObjects() }
     processPendingChanges()
     let duration = start.duration(to: .now)
@@ -53,20 +54,19 @@ protocol ExecutableBatch: BatchRequest {
   func execute(_ run: inout BatchRun) throws
 }
 
-/// The execution of a batch request, in one transaction.
+/// A batch request that is being executed, in one transaction.
 struct BatchRun {
   let model: StoreModel
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// Maps object numbers in the request to the current numbers, which a save may have changed
-  /// since.
+  /// Maps object numbers in the request to current numbers, because a save may have changed them.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes at which they are written.
+  /// The number of pending changes that triggers a write.
   private static let flushCount = 256
 
   init(
@@ -100,7 +100,8 @@ struct BatchRun {
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // Do not count an existing row that an inserted row conflicted with and left unchanged.
+      // Do not count an existing row that stays unchanged because the policy prefers it to an
+      // inserted row.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

@@ -22,10 +22,10 @@ public struct ContextChange: Sendable {
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that show the saved changes of other contexts, either now or when they are next
-  /// used.
+  /// The objects that were reverted or read again, or will be read again when they are next used.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The generation that the save created; `nil` in a child context and for other kinds of change.
+  /// The generation that the save created, or `nil` in a child context and for other kinds of
+  /// changes.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -37,7 +37,7 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of the changes of the context from now on, for one observer on any thread.
+  /// A sequence of all later changes to the context's objects, for one observer on any thread.
   ///
   /// Consecutive object changes that the observer has not yet received are combined into one
   /// element; saves are not. The sequence ends when the context is deallocated or the awaiting task
@@ -62,9 +62,7 @@ extension ManagedObjectContext {
     weak var queue: ContextChangeQueue?
   }
 
-  /// Notifies the observers.
-  ///
-  /// The change is not computed if there are none.
+  /// Notifies the observers of a change, which is computed only if there are observers.
   func notifyObservers(of change: @autoclosure () -> ContextChange) {
     guard !changeQueues.isEmpty else { return }
     let change = change()

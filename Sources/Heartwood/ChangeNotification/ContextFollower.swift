@@ -1,12 +1,12 @@
-/// An object that maintains lists of a context's objects and is notified of their changes.
+/// An object that maintains lists of a context's objects, and is notified when the objects change.
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called when any objects of the context may have lost their changes.
+  /// Called when any objects of the context may have lost their unsaved changes.
   func recordChangeOfAllObjects()
   /// Called after something has changed in a parent context.
   func recordParentChange()
-  /// Called after an object has been renumbered.
+  /// Called after the number of an object has changed.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
   /// Applies the recorded changes to the lists.
   func updateLists()
@@ -15,10 +15,11 @@ protocol ContextFollower: AnyObject {
 extension ManagedObjectContext {
   /// Updates the results controllers of the context, and notifies their observers.
   ///
-  /// The context calls this method at the end of saves, merges, batch requests, pin changes, undo,
-  /// rollback, reset and ``performAndWait(_:)``. So do the operations of a ``BackgroundContext``.
-  /// The container's ``PersistentContainer/viewContext`` calls it as soon as the main actor is
-  /// free. Reading from a controller updates that controller immediately.
+  /// The context calls this method at the end of each save, merge, batch request, pin change, undo,
+  /// rollback, reset and call to ``performAndWait(_:)``. ``BackgroundContext/perform(_:)`` also
+  /// calls it at the end. After a change, the container's ``PersistentContainer/viewContext`` calls
+  /// it as soon as the main actor is free. Reading from a controller updates that controller
+  /// immediately.
   public func processPendingChanges() {
     guard isFollowed || observer != nil || otherStoreContexts.contains(where: \.isFollowed) else {
       return
@@ -53,7 +54,7 @@ extension ManagedObjectContext {
   }
 
   /// Notifies the followers of this store context and its children that any changed object may have
-  /// lost its changes.
+  /// lost its unsaved changes.
   func notifyFollowersOfAllObjects() {
     if observer != nil { rootContext.observer?.notifyOfContextChanges() }
     guard isFollowed else { return }

@@ -45,9 +45,8 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of values that differ from the values they read.
-  ///
-  /// This may load faults.
+  /// Notifies observers of all values that differ from what they read, and loads faults if
+  /// necessary.
   func notifyOfRecordedChanges() {
     notifyOfContextChanges()
     guard !changed.isEmpty else { return }
@@ -63,9 +62,8 @@ final class ContextObserver {
     }
   }
 
-  /// Returns the value of a property.
-  ///
-  /// For a to-many relationship, the value is a string that identifies the members.
+  /// Returns the value of a property; for a to-many relationship, a string that identifies the
+  /// members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
@@ -110,12 +108,10 @@ final class ContextObserver {
 extension ManagedObjectContext: Observable {
   /// Whether observers can track the context's objects and its lists of changed objects.
   ///
-  /// The default is `false`.
-  ///
-  /// If `true`, `withObservationTracking` and SwiftUI are notified when the value of a stored
-  /// property that they read changes. The property may have been set, or its object may have been
-  /// read again, merged or rolled back. For a context that a user interface displays, turn it on
-  /// before reading objects.
+  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when the
+  /// value of a stored property that they have read changes, whether the property was set or its
+  /// object was read again, merged or rolled back. If a user interface displays the context's
+  /// objects, turn tracking on before reading any of them.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true

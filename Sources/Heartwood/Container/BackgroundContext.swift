@@ -1,8 +1,8 @@
 import Dispatch
 
-/// A context with its own thread, for work off the caller's thread.
+/// A context that runs its work on a separate thread instead of the caller's.
 ///
-/// Saves wait for locks and for the disk; the separate thread keeps these waits off the threads of
+/// Saves wait for locks and for the disk. On a separate thread, they do not block the threads of
 /// Swift's concurrency pool.
 ///
 /// ```swift
@@ -41,7 +41,7 @@ public actor BackgroundContext {
   }
 }
 
-/// Runs the jobs of one actor in order, outside the threads of Swift's concurrency pool.
+/// Runs the jobs of one actor in order, on a thread that is not part of Swift's concurrency pool.
 private final class SerialQueue: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 

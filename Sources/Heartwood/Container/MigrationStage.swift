@@ -1,8 +1,8 @@
 /// A stage in the migration of a store from one version of the model to the next.
 ///
-/// Most changes need no stage: a store is migrated to the model automatically. A stage is for
-/// changes that need code, such as combining two name attributes into one. Declare the classes of
-/// earlier versions again, in a separate namespace:
+/// Most changes need no stage, because a store is migrated to the model automatically. A stage is
+/// for changes that need code, such as combining two name attributes into one. Declare the classes
+/// of earlier versions again, in a separate namespace:
 ///
 /// ```swift
 /// enum V1 {
@@ -51,7 +51,7 @@ public struct MigrationStage: Sendable {
   /// Creates a stage in which code changes objects, before or after the automatic migration.
   ///
   /// When a body returns, its unsaved changes are saved. A body that makes many changes should also
-  /// save in between. All stages run in the one transaction that opens the store.
+  /// save in between. All stages run in the same transaction, while the store is being opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.

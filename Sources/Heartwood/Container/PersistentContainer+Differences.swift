@@ -1,9 +1,9 @@
 extension PersistentContainer {
-  /// Returns the changes of objects from one generation to another, which may be older.
+  /// Returns the changes to objects from one generation to another, which may be older.
   ///
   /// The method compares the generations directly; it does not use the history. A to-many
-  /// relationship counts as changed if its members differ, or if an ordered relationship has
-  /// another order.
+  /// relationship counts as changed if its members differ or, for an ordered relationship, if their
+  /// order differs.
   ///
   /// - Parameters:
   ///   - source: The starting generation, or `.current` for the newest one.
@@ -11,9 +11,9 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
   ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Reads each page that was written between the two generations a few times,
-  ///   regardless of the size of the store, and two rows for each updated object. Memory use grows
-  ///   with the number of changed objects.
+  /// - Complexity: Independent of the size of the store. The method reads the pages written between
+  ///   the two generations a few times, and two rows for each updated object. Memory use grows with
+  ///   the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -35,19 +35,20 @@ extension PersistentContainer {
   /// Reverts all objects to their state in a generation, and creates one new generation.
   ///
   /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
-  /// and rows inserted since are deleted. Indexes, relationships and the history are updated.
+  /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
   /// Callbacks, delete rules and validation do not run, because the store was in this state before.
-  /// A context with unsaved changes of the same objects has a conflict when it saves. Contexts are
-  /// not notified; merge the returned changes or the history into them.
+  /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
+  /// are not notified; merge the returned changes or the history into them.
   ///
-  /// With several stores, only one store may differ from the generation; that store is reverted.
+  /// If the container has several stores, only one of them may differ from the generation; that
+  /// store is reverted.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: If given, the method throws if any object has changed since this generation.
+  ///   - known: A generation. If any object has changed since then, the method throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes, with the generation that the call created. If that generation no
-  ///   longer exists, they have the newest one.
+  /// - Returns: The changes, with the token of the generation that the call created, or of the
+  ///   newest generation if that one no longer exists.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;
@@ -97,7 +98,7 @@ extension PersistentContainer {
           + "Use a container with only that store.")
     }
     guard let found = changed.first ?? all.first else {
-      throw StorageError(.invalidArgument, "The container no longer has any store.")
+      throw StorageError(.invalidArgument, "The container has no store left. Add a store first.")
     }
     return found
   }

@@ -4,23 +4,22 @@ public import Foundation
 public struct NamedGeneration: Hashable, Sendable {
   /// The name.
   public let name: String
-  /// The token to which contexts can be pinned.
+  /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit; with several stores, the time of the last commit.
+  /// The time of the generation's commit; with several stores, the time of the last of their
+  /// commits.
   public let date: Date
 }
 
 extension PersistentContainer {
   // MARK: Names
 
-  /// Names a generation.
+  /// Gives a name to a generation.
   ///
   /// The generation then stays readable until ``releaseGeneration(_:)`` is called, even if no
-  /// context is pinned to it, and even after the program has ended.
-  ///
-  /// The required disk space is bounded: the store keeps at most one older version of each page.
-  /// With several stores, either each store that the token covers retains its generation under the
-  /// name, or none does.
+  /// context is pinned to it, and even after the program has ended. The required disk space is
+  /// bounded, because the store keeps at most one older version of each page. If the token covers
+  /// several stores, either all of them retain their generations under the name, or none does.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -28,7 +27,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation, or `.current` for the newest one.
-  ///   - name: The name, 1 to 255 bytes of UTF-8. The same generation may already have it.
+  ///   - name: The name, 1 to 255 bytes of UTF-8. The generation may already have this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
   ///   generation has the name; `tooLarge` if the name is empty or too long; errors from writing a
   ///   store.
@@ -60,7 +59,7 @@ extension PersistentContainer {
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
 
-  /// Releases the generation with a name, if there is one.
+  /// Releases the generation with the given name, if there is one.
   ///
   /// Contexts that are pinned to the generation remain pinned.
   ///
@@ -94,17 +93,17 @@ extension PersistentContainer {
 
   // MARK: Reading the past
 
-  /// Returns the newest retained generation that existed at a given time.
+  /// Returns the newest retained generation that existed at a given time, or `nil` if all retained
+  /// generations are newer.
   ///
-  /// Returns `nil` if all retained generations are newer.
-  ///
-  /// A generation is retained if it is the newest one, has a name, or is held by a process. Others
-  /// disappear, so the result is not necessarily the last generation before the time. The token
-  /// itself retains nothing: it is valid as long as the generation exists. It does not cover stores
-  /// whose retained generations are all newer.
+  /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
+  /// generations disappear, so the result is not necessarily the last generation before the given
+  /// time. The token itself does not retain the generation; it is valid only as long as the
+  /// generation exists. The token does not cover stores whose retained generations are all newer.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`; also pins generations until one is old enough.
+  /// - Complexity: As `Store.liveGenerations`; also pins generations, newest first, until one is
+  ///   old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))
@@ -140,8 +139,8 @@ extension PersistentContainer {
 
   /// Runs `body` with a context that is pinned to a generation and exists only during the call.
   ///
-  /// All objects of a context belong to one generation, so another generation needs another
-  /// context. Objects must not leave `body`; return IDs or values.
+  /// All objects of a context belong to one generation, so reading another generation requires
+  /// another context. Objects must not leave `body`; return IDs or values.
   ///
   /// ```swift
   /// let before = try container.read(at: token) { try $0.fetch(request).map(\.name) }

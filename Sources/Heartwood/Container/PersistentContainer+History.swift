@@ -1,7 +1,7 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns the history after a token: one transaction for each save and each batch request of any
+  /// Returns the history after a token, with one transaction for each save or batch request of any
   /// process.
   ///
   /// Transactions of one store are in commit order; transactions of different stores are ordered by
@@ -10,7 +10,7 @@ extension PersistentContainer {
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
   /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore` if the
   ///   token belongs to other stores; `corrupt` or `io`.
-  /// - Complexity: Reads each page of the entries once.
+  /// - Complexity: Reads each page that contains the returned transactions once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -24,8 +24,8 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The token of the newest transaction in the history, or `nil` if nothing was ever written to
-  /// it.
+  /// The token of the newest transaction in the history, or `nil` if no transaction was ever
+  /// recorded.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads one row for each store.
@@ -50,12 +50,11 @@ extension PersistentContainer {
 
   // MARK: Deleting
 
-  /// Deletes the history up to and including a token.
+  /// Deletes the history up to and including the transaction of a token.
   ///
   /// Unless forced, the deletion stops at the position of the slowest registered consumer. Tokens
-  /// before the end of the deleted history expire; `token` does not.
-  ///
-  /// With several stores, the history of each store is deleted in a separate transaction.
+  /// before the end of the deleted history expire; `token` does not. With several stores, the
+  /// history of each store is deleted in a separate transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
@@ -75,8 +74,8 @@ extension PersistentContainer {
 
   /// Deletes the transactions before a date, according to the clocks of the writers.
   ///
-  /// The deletion stops at the first transaction that is not older. Unless forced, it also stops at
-  /// the position of the slowest registered consumer.
+  /// The deletion stops at the first transaction that is not older than the date. Unless forced, it
+  /// also stops at the position of the slowest registered consumer.
   ///
   /// - Parameters:
   ///   - date: The date before which transactions are deleted.
@@ -147,8 +146,7 @@ extension PersistentContainer {
 
   /// Registers a consumer of the history, or updates its position.
   ///
-  /// Transactions that a registered consumer has not processed are not deleted.
-  ///
+  /// Unless forced, transactions that a registered consumer has not yet processed are not deleted.
   /// The store keeps the registration, for all processes, until ``removeHistoryConsumer(_:)`` is
   /// called.
   ///
@@ -205,8 +203,8 @@ extension PersistentContainer {
     }
   }
 
-  /// The consumers of the history, each with the token of the last transaction that it has
-  /// processed.
+  /// The names of the registered consumers, with the token of the last transaction that each
+  /// consumer has processed.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads one row for each consumer.

@@ -2,9 +2,7 @@ public import Foundation
 import Synchronization
 
 extension PersistentContainer {
-  /// Adds a store and assigns classes to it.
-  ///
-  /// The store is created if it does not exist.
+  /// Adds a store, which is created if it does not exist, and assigns classes to it.
   ///
   /// All contexts, including existing ones, work with the objects of all stores. A pinned context
   /// does not see the new store until it moves to another generation. A save writes to one store
@@ -16,18 +14,18 @@ extension PersistentContainer {
   /// ```
   ///
   /// The store is opened with the options of the first store, except for the migration stages. If
-  /// the first store is in memory, so is this one, with the URL as its name. The version of the
-  /// container's schema also applies to this store. Other processes and containers must add the
+  /// the first store is in memory, so is the new store, and its name is the URL. The version of the
+  /// container's schema also applies to the new store. Other processes and containers must add the
   /// store themselves.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
   ///   - entities: The classes whose objects the store contains, including their superclasses and
   ///     all destinations of their relationships.
-  /// - Throws: `invalidModel` if a class is already assigned to a store, or, with the name of the
-  ///   property, if a relationship leads to a class outside the store; `invalidArgument` if the
-  ///   container already has the store; otherwise as ``init(url:schema:options:)``. If it throws,
-  ///   the container is unchanged.
+  /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
+  ///   refers to a class outside the store, in which case the message names the property;
+  ///   `invalidArgument` if the container already has the store; otherwise as
+  ///   ``init(url:schema:options:)``. If it throws, the container is unchanged.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -52,9 +50,9 @@ extension PersistentContainer {
   ///
   /// Loaded objects of the store keep their values. All other objects of the store become
   /// inaccessible faults: they have the values of new objects and are treated as deleted. Fetching
-  /// objects of the store throws `removedStore`. So does a save while the context has unsaved
-  /// changes of such objects; revert these changes first. Pinned contexts keep their generations of
-  /// the other stores.
+  /// objects of the store throws `removedStore`. Saving a context that has unsaved changes to such
+  /// objects also throws `removedStore`; revert these changes first. Pinned contexts keep their
+  /// generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, its locks are released
   /// and its files are closed. The store stays on disk unchanged and can be added again; its
@@ -66,7 +64,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; the error of the final
-  ///   checkpoint, in which case the store is removed nevertheless.
+  ///   checkpoint, even though the store is then removed.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -124,9 +122,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with a name.
-  ///
-  /// The store is created if it is not open.
+  /// Returns the store with the given name, which is created if it is not open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

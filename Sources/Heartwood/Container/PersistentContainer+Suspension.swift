@@ -1,12 +1,12 @@
 extension PersistentContainer {
   /// Releases all pins and locks until ``resume()`` is called.
   ///
-  /// Call it before the system suspends the app: some systems terminate an app that is suspended
-  /// while it holds a lock on a shared file. All saves are durable on return. The call applies to
-  /// all stores of the container, and to all containers of these stores in this process; other
-  /// processes are not affected. Until ``resume()``, all reads and writes of the stores throw
-  /// `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault in the meantime sets
-  /// ``ManagedObjectContext/faultError``.
+  /// Call this method before the system suspends the app, because some systems terminate an app
+  /// that is suspended while it holds a lock on a shared file. All saves are durable on return. The
+  /// call applies to all stores of the container, and to all containers in this process that use
+  /// these stores; other processes are not affected. Until ``resume()`` is called, all reads and
+  /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
+  /// in the meantime sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest one, as with
@@ -31,7 +31,7 @@ extension PersistentContainer {
 
   /// Resumes the stores after ``suspend()``.
   ///
-  /// Reads then see all commits that other processes made in the meantime.
+  /// Later reads see all commits that other processes made in the meantime.
   ///
   /// - Throws: `busy`; `foreignStore` if the files were replaced in the meantime; `closed`,
   ///   `corrupt` or `io`. A store that cannot be resumed stays suspended.

@@ -1,10 +1,10 @@
 extension PersistentContainer {
   /// Returns the versions of an object from one generation to another, oldest first.
   ///
-  /// The first element is the version in `source`, if the object existed there. The others come
-  /// from the transactions in the history, and from the readable generations in between, which are
-  /// those that are named or held by a process. A version known only from the history has no
-  /// values. Without the history, versions between two readable generations are missing.
+  /// The first element is the version in `source`, if the object existed there. The other versions
+  /// come from the history, and from the readable generations in between: those that are named or
+  /// held by a process. A version known only from the history has no values. Without the history,
+  /// versions between two readable generations are missing.
   ///
   /// - Parameters:
   ///   - id: The ID of the object, which may have been deleted since.
@@ -22,7 +22,9 @@ extension PersistentContainer {
     guard !id.isTemporary, let attached = group.attachedStore(where: { $0.space.store == wanted })
     else {
       throw ObjectGraphError(
-        .foreignObject, "\(id) does not identify a row of this store.", objectID: id)
+        .foreignObject,
+        "\(id) does not identify a row of this container. Pass the ID of a saved object.",
+        objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }

@@ -19,7 +19,7 @@ public struct ContainerOptions: Sendable {
   public init() {}
 }
 
-/// A model and its stores, for which it creates contexts.
+/// Holds a model and its stores, and creates contexts for them.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
@@ -45,7 +45,7 @@ public final class PersistentContainer: Sendable {
   /// Opens a store, creates it if necessary, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
-  /// migrate at the same time, the second one waits and finds the store migrated.
+  /// migrate at the same time, the second one waits and then finds the store already migrated.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
@@ -69,9 +69,9 @@ public final class PersistentContainer: Sendable {
     try self.init(store: store, url: url, schema: schema, options: options)
   }
 
-  /// Opens a store as ``init(url:schema:options:)`` does, on a separate thread.
+  /// Opens a store like ``init(url:schema:options:)``, but on a separate thread.
   ///
-  /// Use it where waiting is not acceptable: migrating a large store to a new model takes time.
+  /// Use this method where blocking is not acceptable, because migrating a large store takes time.
   public static func open(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) async throws -> PersistentContainer {
@@ -157,7 +157,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: The author of the changes, for the history.
-  ///   - token: The generation that the context reads, or `nil` to read the newest one each time.
+  ///   - token: The generation that the context reads, or `nil` to read the newest one at each
+  ///     read.
   ///   - body: The work to perform. Changes that it does not save are lost.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.

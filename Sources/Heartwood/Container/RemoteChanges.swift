@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A sequence that yields the newest history token after each commit to any store of a container,
-/// made by this container, another one or another process.
+/// whichever container or process made the commit.
 ///
 /// ```swift
 /// for await _ in container.remoteChanges {
@@ -15,11 +15,11 @@ import Synchronization
 ///
 /// No change is missed: an iteration that falls behind receives the newest token immediately.
 /// Several commits between two iterations are combined into one element. Adding a store also yields
-/// an element. A commit is not in the history if it changed no object or if
-/// ``ContainerOptions/tracksHistory`` is `false`; it yields the same token again. In this case,
+/// an element. If a commit changed no object, or if ``ContainerOptions/tracksHistory`` is `false`,
+/// the commit is not in the history and yields the same token again. In the latter case,
 /// ``PersistentContainer/changes(from:to:)`` finds the changes.
 public struct RemoteChanges: AsyncSequence, Sendable {
-  /// The newest position in the history.
+  /// A token for the newest position in the history.
   public typealias Element = PersistentHistoryToken
   /// The sequence never throws.
   public typealias Failure = Never
@@ -68,7 +68,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       }
     }
 
-    /// Returns the newest position in all histories, or `nil` if a history cannot be read.
+    /// Returns a token for the newest position in each store's history, or `nil` if a history is
+    /// unreadable.
     private mutating func newestToken(
       isolation actor: isolated (any Actor)?
     ) async -> PersistentHistoryToken? {
@@ -94,9 +95,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     /// The time between two checks of a suspended store, in nanoseconds.
     private static let pollNanoseconds: UInt64 = 100_000_000
 
-    /// Returns the newest snapshot, after waiting while the store is suspended.
-    ///
-    /// Returns `nil` if the store cannot be read or the task is cancelled.
+    /// Waits while the store is suspended, and returns its newest snapshot, or `nil` if the store
+    /// cannot be read or the task is cancelled.
     private static func newest(of store: Store) async -> Snapshot? {
       while true {
         do {
@@ -127,7 +127,7 @@ private final class CommitObservers: Sendable {
 
   /// The state that the tasks write to.
   ///
-  /// It is separate so that the tasks do not retain their owner.
+  /// It is a separate object, so that the tasks do not retain the `CommitObservers`.
   private final class SharedState: Sendable {
     let content = Mutex(Content())
 
@@ -211,8 +211,8 @@ private final class CommitObservers: Sendable {
 }
 
 extension PersistentContainer {
-  /// A sequence of history tokens after every commit from now on, by any context, container or
-  /// process.
+  /// A sequence that yields a history token after each commit from now on, by any context,
+  /// container or process.
   ///
   /// See ``RemoteChanges`` for the guarantees of the sequence.
   ///

@@ -2,16 +2,16 @@ import Foundation
 import HeartwoodEngine
 import Synchronization
 
-/// Detects the use of a context by two threads at once, which the compiler cannot always prevent.
+/// Detects simultaneous use of a context by two threads, which the compiler cannot always prevent.
 ///
-/// A context calls `enter` at the start, and `leave` at the end, of each entry point that reads
-/// rows or accesses its data about objects. Reading a loaded property is not such an entry point.
-/// In release builds, the check is off unless `HEARTWOOD_CHECKS=1` is in the environment. It
-/// resembles Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
+/// A context calls `enter` at the start, and `leave` at the end, of each method that reads rows or
+/// accesses the context's tables of objects. Reading a loaded property is not checked. In release
+/// builds, the check is off unless `HEARTWOOD_CHECKS=1` is in the environment. The check resembles
+/// Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
   /// The thread that is using the context, or 0 if there is none.
   private let user = Atomic<UInt>(0)
-  /// The nesting depth of the entries of that thread, which alone accesses this variable.
+  /// The number of nested uses by that thread, which alone accesses this variable.
   private var depth = 0
 
   private static let isOn: Bool = {
@@ -27,9 +27,7 @@ final class ConfinementCheck {
   /// Returns a check for a context and its children, or `nil` if the check is off.
   static func ifOn() -> ConfinementCheck? { isOn ? ConfinementCheck() : nil }
 
-  /// Begins a use of the context by this thread.
-  ///
-  /// Uses by the same thread can be nested.
+  /// Begins a use of the context by this thread; uses by the same thread can be nested.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
-  /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not stack
-  ///   space.
+  /// - Complexity: O(related objects), all of which are loaded. Cascades use heap memory instead of
+  ///   stack space.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -118,7 +118,7 @@ extension ManagedObjectContext {
     !object.isInserted && object.changes?.originals[property.slot] == nil
   }
 
-  /// Records a change of an object.
+  /// Records a change to an object.
   func recordChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
     guard !object.isInserted else { return }
     let changes = object.ownChanges
@@ -140,12 +140,11 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards changes of properties whose values equal the values in the row.
-  ///
-  /// Returns whether the object is then unchanged.
+  /// Discards changes to properties whose values equal those in the row.
   ///
   /// Fetches return an unchanged object with its stored values, and saves skip it (C-05).
   ///
+  /// - Returns: Whether the object is now unchanged.
   /// - Complexity: O(properties that were set).
   func discardNoOpEdits(of object: ManagedObject) -> Bool {
     guard object.isUpdated, let entity = object.entityDescription else { return false }
@@ -165,7 +164,8 @@ extension ManagedObjectContext {
 
   /// Reverts all unsaved changes.
   ///
-  /// Changed objects get the values that they had when they were read. The store is not read again.
+  /// Changed objects get back the values that they had when they were read; the store is not read
+  /// again.
   public func rollback() {
     confinement?.enter()
     defer { confinement?.leave() }

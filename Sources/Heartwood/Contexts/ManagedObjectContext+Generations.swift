@@ -23,8 +23,9 @@ extension ManagedObjectContext {
 
   /// The token of the pinned generation, or `nil` if the context reads the newest one.
   ///
-  /// After a request to pin the newest generation, it is ``QueryGenerationToken/current`` until the
-  /// first read. It is always `nil` in a child context, which reads its parent's generation.
+  /// If the newest generation is to be pinned at the next read, the token is
+  /// ``QueryGenerationToken/current`` until then. In a child context, which reads its parent's
+  /// generation, it is always `nil`.
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -166,7 +167,7 @@ extension ManagedObjectContext {
     try requirePresent()
     do {
       return try store.write { transaction in
-        // The store may have been removed while this waited for the writer lock.
+        // The store may have been removed while this method waited for the writer lock.
         try requirePresent()
         try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
         try body(transaction)
@@ -178,16 +179,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs the body of a migration stage with a context that reads and writes within a transaction.
-  ///
-  /// Saves the changes that the body has not saved.
+  /// Runs the body of a migration stage with a context that reads and writes within a transaction,
+  /// and saves the changes that the body has not saved.
   static func run(
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may retain it and the store will have another model.
+    // Empty the context: the program may retain it, although the store will soon have another
+    // model.
     defer {
       context.abandonAll()
       context.pin = .none

@@ -59,13 +59,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers an object in this context.
-  ///
-  /// Returns the relationships that were set before that.
+  /// Registers an object in this context, and returns the relationships that were set on it before.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
-    // The object may have belonged to another model.
+    // The object may have belonged to a context with another model.
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {

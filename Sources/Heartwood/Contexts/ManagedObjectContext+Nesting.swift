@@ -20,7 +20,7 @@ extension ManagedObjectContext {
 
   /// Fills an object with the values of the parent's object.
   ///
-  /// Returns `false` if the parent's object is deleted.
+  /// - Returns: `false` if the parent has no such object, or if it is deleted there.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -70,13 +70,11 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Returns the object with a number.
+  /// Returns the object with the given number.
   ///
-  /// Returns `nil` if the object is deleted, was new and is gone, or has no row in the pinned
-  /// generation.
-  ///
-  /// A new object exists only in contexts. If neither this context nor any of its parents has the
-  /// object, its insertion was reverted.
+  /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
+  /// object whose insertion was reverted. A new object exists only in contexts, so its insertion
+  /// was reverted if neither this context nor any of its parents has the object.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -127,7 +125,7 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the parent's members of the relationships that were changed here, by slot.
+  /// Returns the members that the changed relationships of an object have in the parent, by slot.
   ///
   /// The members are recorded before anything is pushed, because pushing one side of a relationship
   /// changes both sides.
@@ -179,7 +177,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of the parent's object after merging the edit made in this context.
+  /// Returns the members that the parent's object gets when the edit made in this context is
+  /// merged.
   ///
   /// - Parameter theirs: The parent's current members, which may differ from the members read here.
   private func merged(
@@ -193,8 +192,8 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// Returns the object with a number if others can be related to it, because it has a row or is
-  /// new.
+  /// Returns the object with the given number if it is new or has a row, so that relationships can
+  /// refer to it.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }

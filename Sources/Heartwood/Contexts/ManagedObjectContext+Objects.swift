@@ -1,10 +1,9 @@
 extension ManagedObjectContext {
-  /// Returns the object with an ID, as a fault if the object is not registered.
+  /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
-  /// The method reads nothing, and the row need not exist.
-  ///
-  /// A temporary ID identifies the object that was inserted in this context, a parent or a child,
-  /// even after it was saved. In other contexts, the method returns a fault without a row.
+  /// The method does not read the store, and the row need not exist. A temporary ID identifies the
+  /// object that was inserted in this context, a parent or a child, even after it was saved. In
+  /// other contexts, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
@@ -17,9 +16,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Returns the object with an ID and loads it.
-  ///
-  /// Returns `nil` if there is neither a row nor a new object with this ID.
+  /// Loads and returns the object with the given ID, or returns `nil` if there is neither a row nor
+  /// a new object with this ID.
   ///
   /// - Throws: Errors from reading the row.
   /// - Complexity: Reads one row, unless the object is registered and not a fault.
@@ -47,9 +45,7 @@ extension ManagedObjectContext {
     } as? M
   }
 
-  /// Returns the object with an ID if it is registered.
-  ///
-  /// The method reads nothing.
+  /// Returns the object with the given ID if it is registered, without reading the store.
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
@@ -63,7 +59,7 @@ extension ManagedObjectContext {
 
   /// Returns whether an ID belongs to this store.
   ///
-  /// The number alone does not show this, because all stores use the same numbers.
+  /// The number in the ID does not identify the store, because all stores use the same numbers.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
@@ -95,8 +91,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads the derived attributes of a row again: recomputing them does not change the row's
-  /// version.
+  /// Reads the derived attributes of a row again, because recomputing them does not change the
+  /// row's version.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
@@ -109,9 +105,8 @@ extension ManagedObjectContext {
 
   /// Discards the loaded members of to-many relationships, so that they are read again.
   ///
-  /// Unsaved additions and removals are kept.
-  ///
-  /// Ordered relationships with unsaved changes stay loaded.
+  /// Unsaved additions and removals are kept, and ordered relationships with unsaved changes stay
+  /// loaded.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
     for property in entity.relationships {
       guard case .toMany(let isOrdered) = property.kind,
@@ -129,9 +124,7 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
-  /// Loads a fault from the parent.
-  ///
-  /// Returns `false` if the object is deleted there.
+  /// Loads a fault from the parent, and returns `false` if the object is deleted there.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
@@ -147,9 +140,7 @@ extension ManagedObjectContext {
 
   // MARK: Faults
 
-  /// Turns an object into a fault.
-  ///
-  /// Its values are released, and read again on the next use.
+  /// Turns an object into a fault, whose values are read again on the next use.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
@@ -167,8 +158,8 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds then belong to no context: they keep their loaded
-  /// attributes, and lose their related objects. A fault has the values of a new object.
+  /// Objects that the program still holds then belong to no context. They keep their loaded
+  /// attributes, but lose their related objects; faults have the values of new objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -249,7 +240,7 @@ extension ManagedObjectContext: ObjectSource {
 
   /// Handles a fault whose row or store no longer exists.
   private func markInaccessible(_ object: ManagedObject) throws {
-    // In a pinned generation, the row may just not exist yet: a save must not delete it.
+    // In a pinned generation, the row may not exist yet, so a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
       parent?.object(object.number)?.isDeleted != true
     {
@@ -289,7 +280,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // A value that cannot be stored cannot have been in a row.
+      // A value that cannot be stored was never in a row, so record null for it.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

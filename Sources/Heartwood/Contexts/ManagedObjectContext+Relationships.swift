@@ -44,7 +44,7 @@ extension ManagedObjectContext {
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
-        // Objects of a removed store have no related objects.
+        // Treat objects of a removed store as having no related objects.
         if !model.isRemoved || !rootContext.shouldDeleteInaccessibleFaults {
           recordFaultError(error)
         }
@@ -58,8 +58,8 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // A member in `removed` is restored if its deletion is reverted; others must be loaded
-        // again.
+        // A member in `removed` is restored if its deletion is reverted; other members must be
+        // loaded again.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -72,7 +72,8 @@ extension ManagedObjectContext {
 
   /// Returns whether an object is hidden from a relationship because it was deleted here.
   ///
-  /// Another context may have added the object to the relationship since.
+  /// The object can still be among the stored members, because another context may have added it
+  /// since.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -130,8 +131,8 @@ extension ManagedObjectContext {
     keepSpare(members, of: object, property)
   }
 
-  /// Keeps a list with an object's members for the next in-place mutation, if the list has separate
-  /// storage.
+  /// Keeps `members` for the next in-place mutation, if it equals the object's list but has
+  /// separate storage.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -157,7 +158,7 @@ extension ManagedObjectContext {
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
     // Release the last other reference, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
-    // `awakeFromInsert` may make other changes to the members.
+    // Inserting a new member calls `awakeFromInsert`, which may make other changes to the members.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
     change(object, property, difference)
     if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {
@@ -197,9 +198,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Requires that an object belongs to this context.
-  ///
-  /// An object without a context is inserted.
+  /// Requires that an object belongs to this context, and inserts the object if it has no context.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
@@ -249,7 +248,8 @@ extension ManagedObjectContext {
 
   /// Adds an object to the other side of a relationship.
   ///
-  /// If the other object can refer to only one object, it is removed from its previous one.
+  /// If the other object can refer to only one object, its previous reference is removed on both
+  /// sides.
   private func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -259,7 +259,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can refer to only one object, so remove it from its previous one.
+      // Remove the other object from the object that it referred to before.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {
@@ -287,7 +287,7 @@ extension ManagedObjectContext {
 
   /// Adds a member to one side of a relationship.
   ///
-  /// - Parameter position: The position in an ordered relationship; by default the end.
+  /// - Parameter position: The position in an ordered relationship, or `nil` to append the member.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
@@ -315,10 +315,10 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Records the addition or removal of members, before the undo log records it and the list
-  /// changes.
+  /// Records the addition or removal of members.
   ///
-  /// This includes the members of inserted objects, which are not in the store.
+  /// It must be called before the undo log records the change and before the list is changed.
+  /// Changes to inserted objects are recorded too, although their members are not in the store.
   func recordMemberChange(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

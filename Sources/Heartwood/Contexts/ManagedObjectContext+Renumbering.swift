@@ -6,8 +6,8 @@ extension ManagedObjectContext {
 
   /// Renumbers an object in this context and its children, and records its old number.
   ///
-  /// - Returns: The objects that must leave their contexts, because another object in the context
-  ///   already has the number.
+  /// - Returns: The objects that must leave their contexts, because another object in the same
+  ///   context already has the new number.
   func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [ReplacedObject] {
     let old = object.number
     guard old != number else { return [] }
@@ -15,11 +15,10 @@ extension ManagedObjectContext {
     return exchange(old, for: number)
   }
 
-  /// Renumbers the objects that have a number in this context and its children.
+  /// Renumbers the objects that have the given number in this context and its children, without
+  /// recording the old number.
   ///
-  /// The old number is not recorded.
-  ///
-  /// - Returns: The objects that must leave their contexts. Those of a context precede those of its
+  /// - Returns: The objects that must leave their contexts, those of parents before those of
   ///   children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []

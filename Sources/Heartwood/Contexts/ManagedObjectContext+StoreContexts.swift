@@ -1,12 +1,10 @@
 import Foundation
 
-/// Manages the store contexts of a context.
-///
-/// A context has one store context for each store.
+/// Manages the store contexts of a context, one for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
-/// program uses, is the store context of the first store. It owns the others, which are created on
-/// first use.
+/// program uses, is the store context of the first store. It owns the other store contexts, which
+/// are created on first use.
 ///
 /// Each public method of a context begins by dispatching the call: it passes the call to the store
 /// context that `otherStoreContext` returns for the class, ID or object, or to all store contexts.
@@ -32,7 +30,7 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // All stores that existed when the context was pinned have store contexts; this store is newer.
+    // All stores that existed at the time of pinning have store contexts, so this store is newer.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -85,7 +83,8 @@ extension ManagedObjectContext {
 
   /// Returns the store contexts with changes to save: at most one, except in a child context.
   ///
-  /// - Throws: `multipleStores`; `removedStore` if a store context belongs to a removed store.
+  /// - Throws: `multipleStores` if several stores have changes; `removedStore` if a store context
+  ///   belongs to a removed store.
   func storeContextsToSave() throws -> [ManagedObjectContext] {
     let changed = storeContexts.filter { $0.hasOwnChanges || !$0.watched.isEmpty }
     for storeContext in changed { try storeContext.requirePresent() }
@@ -112,18 +111,16 @@ extension ManagedObjectContext {
 
   // MARK: Generations
 
-  /// Returns the token of a generation that this store context has created, combined with the
-  /// newest generations of the other stores.
-  ///
-  /// Returns `nil` if the generation no longer exists.
+  /// Returns a token that combines a generation created by this store context with the newest
+  /// generations of the other stores, or `nil` if the created generation no longer exists.
   func token(of created: Generation) -> QueryGenerationToken? {
     (try? store.snapshot(at: created)).map { group.token($0, of: model) }
   }
 
   /// Pins all stores to their newest generations.
   ///
-  /// If a store context has just created a generation, its store is pinned to that generation
-  /// instead.
+  /// If a store context has just created a generation, pass it as `created` to pin its store to
+  /// that generation instead.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

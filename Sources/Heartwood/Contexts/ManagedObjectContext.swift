@@ -1,6 +1,4 @@
-/// A workspace for objects.
-///
-/// A save commits all of their changes as one generation.
+/// A workspace for objects, whose changes a save commits as one generation.
 ///
 /// A context and its objects must be used by one thread at a time. Debug builds trap if two threads
 /// use a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
@@ -26,8 +24,8 @@ public final class ManagedObjectContext {
   /// The store contexts of all stores except the first one, created on first use.
   var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// Detects simultaneous use of the context, its parents and its children by two threads; `nil` if
-  /// the check is off.
+  /// Detects simultaneous use of the context, its parents and its children by two threads, or `nil`
+  /// if the check is off.
   let confinement: ConfinementCheck?
   /// A name for the log and the history.
   public var name: String?
@@ -41,11 +39,10 @@ public final class ManagedObjectContext {
   ///
   /// If `false`, reading it sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
-  /// Overrides ``shouldDeleteInaccessibleFaults`` for individual objects: returns whether an object
-  /// is treated as deleted.
+  /// A closure that returns whether an object whose row no longer exists is treated as deleted.
   ///
-  /// The closure is not called if the caller learns of the missing row in another way, nor while
-  /// objects are being deleted.
+  /// It overrides ``shouldDeleteInaccessibleFaults`` for individual objects. It is not called if
+  /// the caller learns of the missing row in another way, or while objects are being deleted.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context retains all its objects, not only changed ones.
   public var retainsRegisteredObjects = false {
@@ -63,15 +60,14 @@ public final class ManagedObjectContext {
 
   /// Called after automatic merging has been turned on or off.
   var automaticMergingChanged: ((Bool) -> Void)?
-  /// The state of automatic merging; `nil` if it is off.
+  /// The state of automatic merging, or `nil` if it is off.
   var autoMerge: AutoMerge?
 
   /// The registered objects by number.
   ///
-  /// They are not retained: an object removes itself when it is deallocated.
-  ///
-  /// This and the other collections of the context skip exclusivity checks, because they are used
-  /// for every row. Changing a table calls no other code.
+  /// They are not retained: an object removes itself when it is deallocated. Like the context's
+  /// other collections, the table skips exclusivity checks, because it is used for every row. This
+  /// is safe, because changing a table calls no other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()
@@ -86,7 +82,7 @@ public final class ManagedObjectContext {
   /// The generation of the last save, if all objects of the context were up to date with it.
   var upToDate: Generation?
   var undoLog: UndoLog?
-  /// The observers of changes of the context.
+  /// The observers of the context's changes.
   var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
   var follower: (any ContextFollower)?
@@ -95,16 +91,15 @@ public final class ManagedObjectContext {
   /// Schedules a call to ``processPendingChanges()``, if possible.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
-  /// Notifies observers of this store context's objects; `nil` if they are not observable.
+  /// Notifies observers of this store context's objects, or `nil` if the objects are not
+  /// observable.
   var observer: ContextObserver?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, shared by all contexts of the tree.
   package let renumbered: RenumberedObjects
   /// The generation to read.
   var pin = Pin.none
-  /// The view of the last read without a pin.
-  ///
-  /// `model.recentViews` retains it only briefly.
+  /// The view of the last read without a pin, which `model.recentViews` retains only briefly.
   weak var recentView: StoreView?
   /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
@@ -194,9 +189,7 @@ public final class ManagedObjectContext {
 
   // MARK: Registration
 
-  /// Returns a number for a new object.
-  ///
-  /// No other object has ever had this number in any context.
+  /// Returns a new object number, which no object has ever had in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -212,11 +205,9 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Removes an object from the context.
+  /// Removes an object from the context, so that it belongs to no context.
   ///
-  /// The object then belongs to no context.
-  ///
-  /// The object keeps its attributes. It releases all related objects, because reference cycles
+  /// The object keeps its attributes, but releases all related objects, because reference cycles
   /// would otherwise never be released.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
@@ -289,8 +280,8 @@ extension ManagedObject {
   /// The store context of the object.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left a context in which it still had a row, as far as that context
-  /// knew.
+  /// Whether the object has left a context in which, as far as that context knew, it still had a
+  /// row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.
@@ -298,7 +289,8 @@ extension ManagedObject {
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
-      fatalError("A \(type(of: self)) has no ID before it is inserted into a context.")
+      fatalError(
+        "A \(type(of: self)) has no ID before it is inserted into a context. Insert it first.")
     }
     return ManagedObjectID(number, space)
   }

@@ -4,7 +4,7 @@
 struct ObjectList {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0
-  /// The number of times that the list was emptied, which resets positions.
+  /// The number of times that the list has been emptied; emptying resets all positions.
   private var emptyings = 0
 
   var isEmpty: Bool { count == 0 }
@@ -44,9 +44,7 @@ extension ObjectList {
     fileprivate var emptyings = 0
   }
 
-  /// Returns whether a position is still valid.
-  ///
-  /// Emptying the list makes positions invalid.
+  /// Returns whether a position is still valid; emptying the list invalidates positions.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
   /// Returns the objects added after a position, and moves the position to the end.

@@ -58,7 +58,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Without this hook, the setters of a new object report no changes.
+    // Without this hook, the setters of a new object do not report changes.
     if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -80,14 +80,14 @@ extension StoredValue {
 }
 
 extension ManagedObjectContext {
-  /// Returns the object with a number if it is registered.
+  /// Returns the registered object with the given number, or `nil` if there is none.
   func registeredObject(_ number: ObjectNumber) -> ManagedObject? {
     registered[number]?.takeUnretainedValue()
   }
 
   /// Records that a property of an object with unsaved changes may have changed.
   ///
-  /// Without a property, all properties may have changed.
+  /// If `property` is `nil`, any property may have changed.
   func markPendingValueStale(of object: ManagedObject, _ property: PropertyDescription? = nil) {
     guard object.hasChanges else { return }
     for position in pendingValues.indices
@@ -96,9 +96,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object of the row that has a unique value.
+  /// Returns the object whose row has the given unique value.
   ///
-  /// The context must have no parent.
+  /// - Precondition: The context has no parent.
   func storedObject(
     with value: StoredValue, _ index: IndexDescription
   ) throws -> ManagedObject? {
@@ -109,7 +109,7 @@ extension ManagedObjectContext {
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
-  /// Returns the objects of this context that have a given value of a unique attribute.
+  /// Returns the objects of this context whose unique attribute has the given value.
   ///
   /// - Throws: Errors from reading rows.
   func objects(

@@ -1,5 +1,5 @@
-/// A new object that leaves its context, because the row that it was saved as already has another
-/// object there (C-12).
+/// A new object that leaves its context, because the context already has another object for the row
+/// that the new object was saved as (C-12).
 struct ReplacedObject {
   let context: ManagedObjectContext
   let object: ManagedObject

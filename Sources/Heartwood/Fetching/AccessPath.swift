@@ -12,10 +12,11 @@ struct AccessPath {
   }
 
   let kind: Kind
-  /// Whether entries are read backwards to yield the requested order; `nil` if rows are in another
-  /// order.
+  /// Whether entries are read backwards to yield the requested order, or `nil` if the path does not
+  /// yield that order.
   var direction: Bool?
-  /// The number of leading sort terms by which rows are already ordered, or `nil` if all.
+  /// The number of leading sort terms by which rows are already ordered, or `nil` if the order is
+  /// not partial.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -47,7 +48,8 @@ struct AccessPlanner {
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
     let possible = plan.indexUses(model)
-    // No path is cheaper, and estimating others would cost more than the lookup.
+    // No path is cheaper than one unique lookup, and estimating other paths would cost more than it
+    // does.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
     }
@@ -70,11 +72,12 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The size of the groups of equal rows, if the index orders rows only by some leading terms.
+    /// The partial order of the index and the size of the groups to sort, or `nil` if it has none.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// Returns the leading terms by which an index orders rows, and the size of the groups to sort.
+  /// Returns the leading terms by which an index orders rows, and the size of the groups to sort,
+  /// or `nil` if sorting in groups is not possible or not useful.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
@@ -111,8 +114,8 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index: in the order of row numbers, and in index order if
-    /// that reduces sorting.
+    /// Returns the paths that use one index: one in the order of row numbers, and others in index
+    /// order if that reduces sorting.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)

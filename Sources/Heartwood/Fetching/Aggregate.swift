@@ -5,7 +5,7 @@
 /// let strongest = try context.aggregate(FetchRequest<Quake>(), .max(\.magnitude))
 /// ```
 ///
-/// `nil` values are ignored, as by the aggregate functions of SQL.
+/// `nil` values are ignored, as in SQL.
 public struct Aggregate<M: ManagedObject, Value> {
   /// The aggregated property, or `nil` to aggregate the objects themselves.
   let keyPath: AnyKeyPath?
@@ -55,12 +55,12 @@ extension Aggregate where Value == Int {
 extension Aggregate where Value: AttributeValue & Numeric {
   /// The sum of an attribute, or 0 if there are no values.
   ///
-  /// Fetching throws `numericOverflow` if the sum does not fit in the type.
+  /// Computing it throws `numericOverflow` if the sum does not fit in the type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
   /// The sum of the non-`nil` values of an attribute, or 0 if there are none.
   ///
-  /// Fetching throws `numericOverflow` if the sum does not fit in the type.
+  /// Computing it throws `numericOverflow` if the sum does not fit in the type.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
 
   private static func total(_ keyPath: AnyKeyPath) -> Aggregate {
@@ -71,29 +71,30 @@ extension Aggregate where Value: AttributeValue & Numeric {
         result: {
           if let value = total.value { return value }
           throw ObjectGraphError(
-            .numericOverflow, "The sum exceeds \(Value.self). Use an attribute of a wider type.")
+            .numericOverflow,
+            "The sum does not fit in \(Value.self). Use an attribute of a wider type.")
         })
     }
   }
 }
 
 extension Aggregate {
-  /// The least value of an attribute, ignoring NaN; `nil` if there is none.
+  /// The least value of an attribute, ignoring NaN, or `nil` if there are no values.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The least value of an attribute, ignoring NaN; `nil` if there is none.
+  /// The least value of an attribute, ignoring NaN, or `nil` if there are no values.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The greatest value of an attribute, ignoring NaN; `nil` if there is none.
+  /// The greatest value of an attribute, ignoring NaN, or `nil` if there are no values.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
 
-  /// The greatest value of an attribute, ignoring NaN; `nil` if there is none.
+  /// The greatest value of an attribute, ignoring NaN, or `nil` if there are no values.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }

@@ -35,7 +35,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     return object
   }
 
-  /// The IDs of the objects, which are not loaded.
+  /// The IDs of the objects, obtained without loading the objects.
   public var objectIDs: [ManagedObjectID] {
     batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }
@@ -54,7 +54,7 @@ final class ObjectBatches {
   /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
   private let view: StoreView?
   private let size: Int
-  /// Objects without a row, by their temporary numbers, which a save will change.
+  /// Objects without a row, by the temporary numbers that they had at the time of the fetch.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0

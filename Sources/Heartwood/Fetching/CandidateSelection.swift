@@ -9,15 +9,17 @@ struct CandidateSelection {
   let needsKeys: Bool
   /// Whether the requested content is read from each row immediately.
   ///
-  /// If most candidates are dropped later, the content is read at the end.
+  /// Otherwise, it is read at the end, because most candidates may be dropped before that.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
-  /// The number of leading terms that define the groups of candidates, or `nil` if there are none.
+  /// The number of leading terms whose values define the groups of candidates, or `nil` if there
+  /// are no groups.
   private let leadingTermCount: Int?
   /// The sort keys of the last candidate, if candidates are grouped.
   private var lastKeys: FetchOrder.Keys?
 
-  /// The number of candidates, in addition to twice the limit, that are collected before a sort.
+  /// The number of candidates, in addition to twice the limit, that are collected before they are
+  /// sorted.
   private static let maxSpareCount = 256
 
   init(
@@ -34,9 +36,7 @@ struct CandidateSelection {
     completesAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
   }
 
-  /// Adds a candidate.
-  ///
-  /// Returns `false` if no more candidates are needed.
+  /// Adds a candidate, and returns `false` if no more candidates are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
     if isBehindLimit(candidate) { return false }
     candidates.append(candidate)
@@ -64,8 +64,8 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Returns the first candidates in the order of the plan, or all candidates if objects must be
-  /// compared.
+  /// Returns the first candidates in the order of the plan, or all candidates if the order requires
+  /// comparing objects.
   func first(
     of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
   ) -> [ManagedObjectContext.Candidate] {

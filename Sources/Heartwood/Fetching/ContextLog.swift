@@ -13,15 +13,14 @@ import Synchronization
 public enum ContextLog {
   /// The amount of detail in the log.
   ///
-  /// Each level includes the lower levels.
-  ///
-  /// The raw value is the value of `HEARTWOOD_LOG` that selects the level.
+  /// Each level includes the lower levels. The raw value is the value of `HEARTWOOD_LOG` that
+  /// selects the level.
   public enum Level: Int, Comparable, Sendable {
     /// Logs nothing.
     case off = 0
     /// Logs each fetch, save and batch request, with its duration.
     case operations = 1
-    /// Also logs the compared values.
+    /// Also logs the values that conditions compare.
     case values = 2
     /// Also logs the IDs that were found or saved.
     case objectIDs = 3

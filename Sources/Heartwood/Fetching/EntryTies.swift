@@ -1,7 +1,7 @@
-/// Restores the order of index entries whose shortened keys do not determine it.
+/// Sorts index entries whose shortened keys do not determine their order.
 ///
-/// A shortened key contains only a prefix of the values' key. Entries with the same prefix are
-/// adjacent, but can be in any order; the values in their rows determine the right one.
+/// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
+/// adjacent, but not in order, so they are sorted by the values in their rows.
 struct EntryTies {
   private let search: RowSearch
   private let scope: QueryScope
@@ -14,7 +14,7 @@ struct EntryTies {
     self.scope = scope
   }
 
-  /// Adds an entry, and passes the entries whose order is known to `body`.
+  /// Adds an entry, and calls `body` with the entries whose order is now known.
   ///
   /// - Parameter body: Called with the numbers in order. Returns `false` to stop.
   /// - Returns: Whether to continue.
@@ -33,7 +33,7 @@ struct EntryTies {
     return true
   }
 
-  /// Passes the pending entries to `body` in order.
+  /// Calls `body` with the pending entries in order, and returns whether to continue.
   mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

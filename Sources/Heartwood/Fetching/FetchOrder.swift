@@ -34,7 +34,7 @@ struct FetchOrder {
 
   /// Creates the order of a request from its sort descriptors.
   ///
-  /// - Parameter section: The key by which objects are grouped, which comes first.
+  /// - Parameter section: The key by which objects are grouped; it precedes the sort descriptors.
   /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(
     _ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver, section: AnyKeyPath? = nil
@@ -86,8 +86,7 @@ extension ObjectNumber {
 }
 
 extension FetchRequest {
-  /// Returns the objects in the order of the request, comparing their values in memory with the
-  /// sort descriptors.
+  /// Returns the objects in the order of the request, by comparing their values in memory.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)
@@ -154,7 +153,7 @@ extension QueryResolver {
 }
 
 extension StoredValue {
-  /// Returns whether one value precedes another: `nil` first, NaN last.
+  /// Returns whether one value precedes another, with `nil` first and NaN last.
   static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
     first.sortOrder(relativeTo: second, isDecimal: false) < 0
   }
@@ -182,8 +181,9 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a string compares in the order of stored values, even if another
-  /// descriptor of the request requires objects. On Darwin, `compare` would use a locale.
+  /// A plain descriptor of a string property compares strings in the same way as stored values,
+  /// even if another descriptor of the request requires objects. On Darwin, `compare` would use a
+  /// locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in
@@ -220,7 +220,7 @@ private enum StoredOrder {
   case plain
   case decimal
 
-  /// Creates the order for a type, or returns `nil` if the order of the type's `<` is unknown.
+  /// Creates the order for a type, or returns `nil` for a type whose order is unknown.
   init?(of type: Any.Type) {
     if type == Decimal.self || type == Decimal?.self {
       self = .decimal

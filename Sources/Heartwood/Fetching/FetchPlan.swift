@@ -3,8 +3,8 @@
 /// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values, or `nil` if the descriptors compare anything else, which requires
-  /// objects.
+  /// The order by stored values, or `nil` if objects must be compared because the descriptors
+  /// compare anything else.
   let order: FetchOrder?
   /// The maximum number of objects needed, including those that the offset skips.
   let limit: Int?
@@ -12,9 +12,9 @@ struct FetchPlan {
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: Maps object numbers in the predicate to the current numbers, which a save may
-  ///     have changed since.
-  ///   - section: The key by which objects are grouped first.
+  ///   - renumbered: Maps object numbers in the predicate to current numbers, because a save may
+  ///     have changed them.
+  ///   - section: The key by which objects are grouped before they are sorted.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
     section: AnyKeyPath? = nil
@@ -65,7 +65,7 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers, at planning time, of the objects that the conditions name.
+  /// The numbers that the objects named by the conditions had at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables in a scope.
@@ -165,7 +165,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// The demands that an index can serve, by the slot of the property.
+  /// The demands on properties that an index can serve, by the slot of the property.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
@@ -200,14 +200,14 @@ struct FetchPlan {
 extension FetchPlan {
   /// The conditions of a plan, which all plans derived from it share.
   ///
-  /// It is a class so that passing on a plan does not retain each of its components.
+  /// This is a class, so that copying a plan does not retain each of its components.
   private final class ResolvedRequest {
     let entity: EntityDescription
     let storages: [EntityStorage]
     /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// The demands of the conditions that can be served by lookups.
+    /// The demands of these conditions that lookups can serve.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
     let referencedEntities: [EntityDescription]

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A description of which objects of a class to fetch, and in which order.
+/// A description of the objects to fetch, and of their order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(
@@ -21,7 +21,7 @@ public struct FetchRequest<M: ManagedObject> {
   ///
   /// A negative offset is treated as 0.
   public var fetchOffset: Int
-  /// The number of objects that a batched result loads at a time; if 0, the context chooses it.
+  /// The number of objects that a batched result loads at a time, or 0 to use the default number.
   public var fetchBatchSize: Int
   /// The relationships whose objects are also fetched, with one query for each relationship.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []

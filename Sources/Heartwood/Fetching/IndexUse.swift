@@ -1,11 +1,11 @@
-/// The use of an index, or of a list of references, to narrow down a plan.
+/// An index, or a list of references, that narrows down the rows of a plan.
 struct IndexUse {
   private let entity: EntityDescription
   /// The slots of the indexed attributes.
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
-  /// The keys to look up individually: complete values of a unique index.
+  /// The keys to look up individually, each with values for all attributes of a unique index.
   let keys: [Key]
   /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]
@@ -46,12 +46,11 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The maximum number of lookups in one use.
-  ///
-  /// If it would be exceeded, fewer attributes are used.
+  /// The maximum number of lookups for one index; fewer attributes are used if it would be
+  /// exceeded.
   private static let maxLookups = 1000
 
-  /// The names of the attributes.
+  /// The names of the attributes, separated by commas.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
 
   /// Creates the use of an index that serves the demands of a plan.
@@ -136,7 +135,7 @@ extension IndexUse {
     fixedSlots = index.slots
   }
 
-  /// Creates the use of the references that list the members of a relationship.
+  /// Creates the use of the lists that contain the references to the given owners.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue]
@@ -158,7 +157,8 @@ extension IndexUse {
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Returns whether the index must be read backwards for an order, or `nil` if it lacks the order.
+  /// Returns whether the index must be read backwards for an order, or `nil` if it does not provide
+  /// it.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?

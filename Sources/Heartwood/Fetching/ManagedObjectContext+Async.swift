@@ -3,8 +3,8 @@ import Dispatch
 extension ManagedObjectContext {
   /// Fetches the objects of a request, using another thread to find and read their rows.
   ///
-  /// In the meantime, the caller's thread is free, for example for other tasks of its actor.
-  /// Afterwards, it creates the objects. The caller's thread does all of the work if unsaved
+  /// While the other thread works, the caller's thread is free, for example for other tasks of its
+  /// actor. It then creates the objects. The caller's thread does all of the work if unsaved
   /// changes must be included, if this is a child context, or if the request compares objects.
   ///
   /// ```swift
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     return try performAndWait { try finishFetch(request, rows, begun) }
   }
 
-  /// Returns the generation for another thread to read, or `nil` if another thread cannot run the
+  /// Returns a snapshot that another thread can read, or `nil` if the caller's thread must run the
   /// fetch.
   private func beginFetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> Snapshot? {
     try performAndWait {

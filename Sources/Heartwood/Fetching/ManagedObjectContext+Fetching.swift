@@ -16,7 +16,7 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
-    // This array is converted to an array of `M` at the end: appending to an array of a generic
+    // Convert this array to an array of `M` at the end, because appending to an array of a generic
     // class takes as long as filling an object.
     var found: [ManagedObject] = []
     func append(_ candidate: Candidate) {
@@ -38,7 +38,8 @@ extension ManagedObjectContext {
   /// Returns the number of objects that match a request.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: No row is read if there is no predicate and there are no unsaved changes.
+  /// - Complexity: As ``fetch(_:)``. If there is no predicate and there are no unsaved changes, no
+  ///   row is read.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -166,7 +167,9 @@ extension ManagedObjectContext {
     let property = try model.schema.property(keyPath, of: entity)
     guard property.isRelationship else {
       throw ObjectGraphError(
-        .unknownProperty, "\(property.name) is not a relationship and cannot be prefetched.")
+        .unknownProperty,
+        "\(property.name) is not a relationship and cannot be prefetched. Remove it from "
+          + "relationshipKeyPathsForPrefetching.")
     }
     var faults: Set<ManagedObject> = []
     for object in objects {

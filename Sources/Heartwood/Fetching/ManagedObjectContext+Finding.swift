@@ -43,7 +43,8 @@ extension ManagedObjectContext {
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {
-          // The object can be evaluated only after its derived values were updated from the row.
+          // The object can be evaluated only after its derived values have been updated from the
+          // row.
           _ = try materialize(number, storage, record)
           if object.hasChanges { return true }
         }
@@ -148,8 +149,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a scope for the conditions of a plan, which reads rows, except for objects that were
-  /// changed in this context or in a parent.
+  /// Returns a scope for the conditions of a plan.
+  ///
+  /// It reads objects from their rows, or from memory if they were changed in this context or in a
+  /// parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
   ) throws -> QueryScope {
@@ -166,8 +169,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Returns the object with a number that was changed in this context, or else in the nearest
-  /// parent.
+  /// Returns the changed object with the given number from this context or, if it is unchanged
+  /// here, from the nearest parent that has changed it.
   private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
     changedObject(number) ?? parent?.nearestChangedObject(number)
   }

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Returns the object with a unique value and loads it, or returns `nil` if there is none.
+  /// Loads and returns the object with the given unique value, or returns `nil` if there is none.
   ///
   /// ```swift
   /// let quake = try context.existingObject(where: \Quake.code, equals: "nc73275410")
@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   /// is no predicate to resolve.
   ///
   /// - Parameters:
-  ///   - keyPath: An attribute that is declared `Unique` on its own.
+  ///   - keyPath: An attribute that has a `Unique` declaration of its own.
   ///   - value: The value to find. For `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; errors from reading rows;
   ///   ``faultError``.

@@ -2,7 +2,7 @@
 public struct AggregateGroup<Key, Values> {
   /// The common value.
   public let key: Key
-  /// The aggregated values: one, or several as a tuple.
+  /// The aggregated value, or a tuple of several values.
   public let values: Values
 }
 
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `body` with the values of some key paths for each object of a request.
+  /// Calls `body` with the values at the given key paths for each object of a request.
   ///
   /// A `nil` key path stands for the object itself.
   private func forEachRow<M: ManagedObject>(

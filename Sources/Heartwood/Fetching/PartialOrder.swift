@@ -3,9 +3,7 @@
 
 extension IndexUse {
   /// Returns the number of leading sort terms by which the entries are ordered, and whether that
-  /// order is reversed.
-  ///
-  /// Returns `nil` if there are none.
+  /// order is reversed, or `nil` if there are no such terms.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {
     var rest = orderedSlots[...]
     var count = 0
@@ -42,7 +40,8 @@ extension IndexUse {
 }
 
 extension FetchOrder {
-  /// Returns whether two objects are in the same group, with equal values of the first terms.
+  /// Returns whether two objects are in the same group, that is, have equal values of the first
+  /// terms.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

@@ -30,10 +30,8 @@ struct RowSearch {
 
   /// Calls `body` with each matching record until it returns `false`.
   ///
-  /// During the call, the scope is set to that record.
-  ///
-  /// Rows are passed in the order of the plan if the path provides it, otherwise in the order of
-  /// their numbers.
+  /// During each call, the scope is set to the record. Rows are passed in the order of the plan if
+  /// the path provides it, and otherwise in the order of their numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -153,9 +151,7 @@ struct RowSearch {
 
     mutating func add(_ number: ObjectNumber) { numbers.append(number) }
 
-    /// Looks up the pending rows.
-    ///
-    /// Returns `false` if `body` returned `false`.
+    /// Looks up the pending rows, and returns `false` if `body` returned `false`.
     mutating func run(
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {

@@ -18,7 +18,7 @@ public import Observation
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
-  /// If it is changed, the new request takes effect at the next ``performFetch()``.
+  /// A new request takes effect at the next ``performFetch()``.
   public var fetchRequest: FetchRequest<M>
   /// The context of the objects.
   public let managedObjectContext: ManagedObjectContext
@@ -55,11 +55,11 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
   /// If the list was fetched before, the differences are reported like any other change. The list
-  /// of a removed store is empty until the store is added and the list is fetched again.
+  /// of a removed store is empty until the store is added again and this method is called.
   ///
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
   ///   define sections.
-  /// - Complexity: As a fetch of IDs.
+  /// - Complexity: As ``ManagedObjectContext/fetchObjectIDs(_:)``.
   public func performFetch() throws {
     try managedObjectContext.performAndWait {
       let context = managedObjectContext
@@ -69,7 +69,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
       let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
-      // An observer notified above may have released the controller.
+      // An observer that `makeList` has notified may have released the controller.
       new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
       if let old { self.feed?.remove(old) }
@@ -122,7 +122,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.position(of: object.number)
   }
 
-  /// Returns the position of the object with an ID, or `nil` if it is not in the list.
+  /// Returns the position of the object with the given ID, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
@@ -179,12 +179,11 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of the changes from now on, for one observer.
+  /// A stream of all later changes to the list, for one observer.
   ///
-  /// Each change is delivered once, in order.
-  ///
-  /// There is an element only if objects were removed, inserted or moved, or their values changed.
-  /// Undelivered changes are buffered. The stream ends when the controller is deallocated.
+  /// Each change is delivered once, in order; undelivered changes are buffered. A change is
+  /// reported only if objects were removed, inserted or moved, or if their values changed. The
+  /// stream ends when the controller is deallocated.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
   /// Called immediately after each change, on the thread of the context.
@@ -198,7 +197,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
   }
 
-  /// Returns the list after merging the changes that automatic merging requires.
+  /// Merges changes if automatic merging is on, and returns the list.
   private func currentList() -> LiveList? {
     registrar.access(self, keyPath: \.fetchedObjects)
     guard list != nil else { return nil }

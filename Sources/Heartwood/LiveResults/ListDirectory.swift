@@ -1,20 +1,21 @@
 /// A directory of the lists that an object of an entity may belong to.
 ///
-/// If the predicate of a list requires certain values of a property, the list is found by an
-/// object's value of that property. Of a thousand lists with different requirements, only a few
-/// then evaluate each object. The result may contain lists that the object does not match, but it
-/// contains every list that the object matches.
+/// If the predicate of a list requires certain values of a property, the directory finds the list
+/// by an object's value of that property. Of a thousand lists with different requirements, only a
+/// few must therefore evaluate each object. A search may return lists that the object does not
+/// match, but it returns every list that the object matches.
 struct ListDirectory {
-  /// The lists that require ranges of values of one property: an interval tree in an array.
+  /// The lists that require ranges of values of one property, as an interval tree in an array.
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []
-    /// For the middle of each span of the binary search, the greatest upper bound in that span;
-    /// `nil` if any range in the span is unbounded.
+    /// For the middle of each span of the binary search, the greatest upper bound in that span, or
+    /// `nil` if a range in the span has no upper bound.
     private var ends: [StoredValue?] = []
 
     struct Range {
-      /// The first and last values of the range; `nil` if it is unbounded on that side.
+      /// The inclusive bounds of the range; a bound is `nil` if the range is unbounded on that
+      /// side.
       let lower: StoredValue?
       let upper: StoredValue?
       let list: LiveList
@@ -45,7 +46,7 @@ struct ListDirectory {
       ends[middle] = greatest
     }
 
-    /// Calls `body` for each range that contains a value.
+    /// Calls `body` with the list of each range that contains a value.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       func search(_ span: Swift.Range<Int>) {
         guard !span.isEmpty else { return }
@@ -103,7 +104,7 @@ struct ListDirectory {
 
     /// Adds the lists that an object with these values may belong to.
     ///
-    /// - Parameter value: Returns the value of the property with a slot.
+    /// - Parameter value: Returns the value of the property in a slot.
     mutating func add(_ value: (_ slot: Int) throws -> StoredValue) rethrows {
       for ranges in directory.ranges {
         ranges.forEach(at: try value(ranges.slot)) { list in

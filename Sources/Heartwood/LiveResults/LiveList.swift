@@ -1,8 +1,8 @@
-/// The result of a request, which is kept equal to the result of a new fetch.
+/// The result of a request, kept equal to what a new fetch would return.
 ///
-/// The list stores the order and the sort keys of objects, and an object itself only after it was
-/// accessed. The ``ResultsFeed`` of the store context first reports the objects whose positions may
-/// have changed, and then makes the list apply these changes.
+/// The list stores the order and the sort keys of objects; it retains an object only after the
+/// object was accessed. The ``ResultsFeed`` of the store context first reports the objects whose
+/// positions may have changed, and then tells the list to apply these changes.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
@@ -96,8 +96,8 @@ final class LiveList {
 
   /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: Returns whether a value of the object has changed. Called only for
-  ///   objects in the list.
+  /// - Parameter isUpdated: Returns whether a value of the object has changed. It is called only
+  ///   for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {

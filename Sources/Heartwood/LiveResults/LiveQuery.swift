@@ -20,14 +20,14 @@ final class LiveQuery {
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
   let referencedEntities: Set<Int>
-  /// Whether the list must be refetched after any change of an entity that it depends on.
+  /// Whether the list must be refetched after any change to the objects of an entity that it
+  /// depends on.
   ///
   /// This is necessary if its conditions depend on objects outside the list, if objects are
-  /// compared by more than their values, or if the list belongs to a child context.
+  /// compared by more than their stored values, or if the list belongs to a child context.
   let fetchesAgain: Bool
-  /// The property by whose values ``ListDirectory`` finds the list, and the required ranges.
-  ///
-  /// It is `nil` if any object may belong to the list.
+  /// The property by whose values ``ListDirectory`` finds the list, with the required ranges, or
+  /// `nil` if any object may belong to the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
@@ -37,14 +37,14 @@ final class LiveQuery {
   /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
-  /// Sorts objects, if the request does not order them by stored values.
+  /// Sorts objects, or `nil` if the request orders them by stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
   /// Returns the page that the limit and the offset of the request select.
   private let page: ([Entry]) -> [Entry]
 
   /// Resolves the request of a list.
   ///
-  /// - Parameter section: The key by which objects are grouped first.
+  /// - Parameter section: The key by which objects are grouped before they are sorted.
   /// - Throws: `unknownEntity`, `unknownProperty` or `unsupportedPredicate`.
   init<M: ManagedObject>(
     _ request: FetchRequest<M>, _ storeContext: ManagedObjectContext, section: AnyKeyPath?
@@ -60,7 +60,7 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
-    // A list that is refetched contains only its own page.
+    // A list that is refetched contains only its own page, so it needs no offset or limit.
     offset = fetchesAgain ? 0 : request.offset
     // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
@@ -92,7 +92,7 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the most selective demand: values rather than ranges, and bounded ranges rather than
+  /// Returns the most selective demand, preferring values to ranges, and bounded ranges to
   /// half-open ones.
   private static func wanted(
     _ plan: FetchPlan
@@ -111,7 +111,7 @@ final class LiveQuery {
 
   /// The number of entries that a list with a limit keeps.
   ///
-  /// It keeps more than it shows, so that not every removal requires a fetch.
+  /// This is more than the list shows, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row.
@@ -133,14 +133,15 @@ final class LiveQuery {
 
   // MARK: Evaluation of one object
 
-  /// Returns the sort keys of a row, or `nil` if it does not match.
+  /// Returns the sort keys of a row, or `nil` if the row does not match.
   func keys(
     _ number: ObjectNumber, _ storage: EntityStorage, _ record: RecordView
   ) throws -> FetchOrder.Keys? {
     try scope.with(record, storage, number) { try keys(number) }
   }
 
-  /// Returns the sort keys of an object with its values in memory, or `nil` if it does not match.
+  /// Returns the sort keys of an object, based on its values in memory, or `nil` if it does not
+  /// match.
   func keys(_ object: ManagedObject) throws -> FetchOrder.Keys? {
     try scope.with(object) { try keys(object.number) }
   }
@@ -209,7 +210,7 @@ final class LiveQuery {
 extension ManagedObject {
   /// Returns the values of attributes and to-one relationships in memory, by slot.
   func columnValues() throws -> [StoredValue] {
-    // Without this, a fault would have the declared values.
+    // Load a fault, which would otherwise have the declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

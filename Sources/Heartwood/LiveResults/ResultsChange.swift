@@ -12,8 +12,8 @@ public struct ResultsChange: Sendable {
   /// other. The first save of an object changes its ID: the temporary ID is removed, and the
   /// permanent ID is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// The objects that did not move relative to each other, but whose attributes or to-one
-  /// relationships have new values, in list order.
+  /// The objects that did not move relative to each other, but have new values of attributes or
+  /// to-one relationships, in list order.
   public let updated: [ManagedObjectID]
   /// The difference between the old and new section names; empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>

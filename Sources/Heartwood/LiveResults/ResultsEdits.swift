@@ -1,8 +1,8 @@
 /// The entries removed from and inserted into a list, with their old or new positions.
 ///
 /// An entry that was reinserted at its old position, relative to the entries that stayed, is
-/// treated as one of them. The edits alone determine how positions of all entries that stayed are
-/// mapped.
+/// treated as an entry that stayed. The edits suffice to convert between the old and new positions
+/// of all entries that stayed.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -20,7 +20,7 @@ struct ResultsEdits {
 
   /// Creates the edits, without entries that were reinserted at their old position.
   ///
-  /// - Parameter areTogether: Returns whether an entry is still in its section.
+  /// - Parameter areTogether: Returns whether two entries are in the same section.
   init(
     removed: [Placed], inserted: [Placed], areTogether: (Entry, Entry) -> Bool
   ) {
@@ -105,7 +105,7 @@ struct ResultsEdits {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// Returns the number of entries that stayed before a position, or `nil` if the entry at the
+  /// Returns how many of the entries before a position stayed, or `nil` if the entry at the
   /// position did not stay.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
@@ -113,7 +113,7 @@ struct ResultsEdits {
     return position - index
   }
 
-  /// Returns the position that has a given number of entries that stayed before it.
+  /// Returns the position that is preceded by the given number of entries that stayed.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {
@@ -134,7 +134,7 @@ struct ResultsEdits {
 
   // MARK: Windows
 
-  /// Returns the edits of a window of the list.
+  /// Returns the edits within a window of the list.
   ///
   /// They include entries that entered or left the window because entries before it were removed or
   /// inserted.
@@ -148,7 +148,7 @@ struct ResultsEdits {
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The maximum distance that an entry that stayed can have shifted.
+    // The maximum number of positions by which an entry that stayed can have shifted.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

@@ -27,7 +27,7 @@ extension ResultsFeed {
     }
   }
 
-  /// Updates all registered objects as a fetch does; called if it is unknown which objects changed.
+  /// Updates all registered objects as a fetch would, because it is unknown which objects changed.
   func refreshRegistered(_ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     let objects = storeContext.allRegistered().filter {

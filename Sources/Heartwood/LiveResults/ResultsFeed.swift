@@ -1,24 +1,23 @@
 /// Updates the lists of a store context after objects have changed.
 ///
-/// Changes come from two sources. The context reports changes of its own objects, which are
+/// Changes come from two sources. The context reports changes to its own objects, which are
 /// recorded as they happen. Other changes are found by comparing the generation that the lists show
-/// with the one that the context reads now. Each changed object is examined once, and is evaluated
-/// by the lists of its entity that it may belong to.
+/// with the generation that the context reads now. Each changed object is examined once, and is
+/// evaluated by the lists of its entity that it may belong to.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The lists by entity, except those that are always refetched; `nil` after a list was added or
-  /// removed.
+  /// The lists by entity, except those that are always refetched, or `nil` after a list was added
+  /// or removed.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, to which the context's changes are applied.
   private var shownView: StoreView?
-  /// The values of objects with unsaved changes, as the lists show them.
-  ///
-  /// Deleted objects have no values.
+  /// The values of objects with unsaved changes, as the lists show them; a deleted object has no
+  /// values.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -76,7 +75,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // An object that was reread and has no unsaved changes is found by comparing its rows.
+    // Skip an object that was read again and is shown without unsaved changes, because the
+    // comparison of rows finds it.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -185,9 +185,8 @@ final class ResultsFeed: ContextFollower {
     return notifications
   }
 
-  /// Returns the objects whose rows or members differ between the shown generation and a new one.
-  ///
-  /// Returns `nil` if they are unknown, or so many that refetching the lists is cheaper.
+  /// Returns the objects whose rows or members differ between the shown generation and a new one,
+  /// or `nil` if they are unknown or so many that refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -277,7 +276,8 @@ final class ResultsFeed: ContextFollower {
     storeContext.registered[number]?.takeUnretainedValue()
   }
 
-  /// Returns the object with a number if its unsaved changes replace the values of its row.
+  /// Returns the object with the given number if its unsaved changes replace the values of its row
+  /// in a list.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -291,7 +291,8 @@ final class ResultsFeed: ContextFollower {
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
-  /// Returns the values shown for an object with unsaved changes, or `nil` if it had none.
+  /// Returns the shown values of an object, `.some(nil)` if it is shown as deleted, or `nil` if it
+  /// is shown without unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
   /// Returns the current number of the object that a reference points to.

@@ -10,7 +10,7 @@ public struct ResultsSection<M: ManagedObject> {
   /// The number of objects.
   public var count: Int { range.count }
 
-  /// The objects in the current list.
+  /// The objects at these positions in the current list.
   ///
   /// - Complexity: O(objects of the section), plus one row read for each object that is not in
   ///   memory.
@@ -52,7 +52,7 @@ struct SectionCounts {
 
   /// Updates the counts for removed and inserted entries.
   ///
-  /// - Returns: The changes of the section names.
+  /// - Returns: The changes to the section names.
   /// - Complexity: A binary search for each entry, plus a pass over all sections if one is added or
   ///   removed.
   mutating func update(
@@ -95,7 +95,7 @@ struct SectionCounts {
     return index
   }
 
-  /// Returns the first section that does not precede a value.
+  /// Returns the index of the first section that does not precede a value.
   private func insertionIndex(of value: StoredValue, _ term: FetchOrder.Term) -> Int {
     var (lower, upper) = (0, sections.count)
     while lower < upper {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The observers of a list's changes.
+/// Delivers the changes of a list to its observers.
 final class ResultsStream: Sendable {
   private struct Content {
     var observers: [Int: AsyncStream<ResultsChange>.Continuation] = [:]

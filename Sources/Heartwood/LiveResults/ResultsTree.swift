@@ -1,14 +1,14 @@
 /// The ordered objects of a list, with fast lookup of positions.
 ///
-/// A counted B+tree: each node stores the number of entries below it, and a table maps each object
-/// to its leaf. Finding, inserting, removing and locating an object touch only one leaf and its
-/// ancestors. Empty nodes are removed; others are never merged, so that removed entries leave room
-/// for new ones.
+/// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
+/// object to its leaf. Finding, inserting, removing and locating an object touch only one leaf and
+/// its ancestors. Empty nodes are removed, but other nodes are never merged, so that removed
+/// entries leave room for new ones.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
     let keys: FetchOrder.Keys
-    /// The object, after it was first accessed.
+    /// The object, or `nil` before it is first accessed.
     var object: ManagedObject?
 
     var number: ObjectNumber { keys.number }
@@ -41,7 +41,8 @@ final class ResultsTree {
     }
   }
 
-  /// The maximum number of entries in a leaf, and of children in other nodes: a few cache lines.
+  /// The maximum number of entries in a leaf and of children in any other node, which take up a few
+  /// cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
@@ -170,9 +171,7 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Removes an object.
-  ///
-  /// Returns its entry, or `nil` if the object was not in the list.
+  /// Removes an object, and returns its entry, or `nil` if the object was not in the list.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }

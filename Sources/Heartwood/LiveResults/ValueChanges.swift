@@ -18,7 +18,7 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Returns whether the values of an object that exists before and after the change have changed.
+  /// Returns whether an object that exists before and after the change has different values.
   ///
   /// - Complexity: Two row reads when an object is first examined.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {

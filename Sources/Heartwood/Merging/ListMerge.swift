@@ -12,7 +12,7 @@ struct ListMerge {
   /// Returns the merged list, with each member once.
   ///
   /// - Parameter members: The members after the merge. Members that are in neither list come last,
-  ///   in this order.
+  ///   in the given order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)

@@ -3,9 +3,9 @@ import Foundation
 extension ManagedObjectContext {
   /// Whether the context automatically merges the saves of other contexts.
   ///
-  /// The context merges new transactions of the history before each fetch and save, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does. Its objects do not change in
-  /// between. A child context merges after its parent has saved. The container's
+  /// The context merges new history transactions before each fetch and save, in the same way as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change in between.
+  /// A child context merges after its parent has saved. The container's
   /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. Automatic
   /// merging requires the history.
   public var automaticallyMergesChangesFromParent: Bool {
@@ -25,13 +25,13 @@ extension ManagedObjectContext {
       token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
   }
 
-  /// The position up to which the context has merged; without a token, it has merged nothing.
+  /// The state up to which the context has merged; without a token, it has merged nothing.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
   }
 
-  /// Merges new transactions outside a fetch.
+  /// Merges new transactions immediately, rather than at the next fetch.
   ///
   /// If merging fails, the next fetch throws the error.
   func mergePromptly() {
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     }
     // This is set only now, so that a failed merge is retried.
     autoMerge = newest
-    // This is also needed if the new transactions changed no object.
+    // Advance even if the new transactions changed no object.
     advance()
   }
 
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
 
   /// Rereads objects that other contexts have changed, after a save has merged such changes.
   ///
-  /// Without this, the merged objects would be inconsistent with the others.
+  /// Otherwise, these objects would be inconsistent with the objects that the save has merged.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
@@ -93,8 +93,8 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
-    // Read the row even if its version is unchanged: a recomputed derived attribute does not change
-    // it.
+    // Read the row even if its version is unchanged, because recomputing a derived attribute does
+    // not change the version.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
       _ = try materialize(object.number, storage, record)
     }
@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes the child contexts with automatic merging after this context has saved.
+  /// Refreshes the child contexts that merge automatically, after this context has saved.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
@@ -121,8 +121,8 @@ extension ManagedObjectContext {
   ///
   /// A pinned context advances to the newest generation. Objects that the transaction updated are
   /// read again, and keep their unsaved changes. Objects that the transaction deleted leave the
-  /// context, unless they have unsaved changes here; the next save then reports a conflict. Other
-  /// objects do not change.
+  /// context, unless they have unsaved changes here; in that case, the next save reports a
+  /// conflict. Other objects do not change.
   ///
   /// - Throws: Errors from reading rows; `foreignStore` if the transaction belongs to another
   ///   store; `childContext` if this is a child context, which always reads from its parent.
@@ -169,7 +169,7 @@ extension ManagedObjectContext {
   /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
   /// does for a history transaction.
   ///
-  /// The history is not required.
+  /// This method does not require the history.
   ///
   /// ```swift
   /// for await change in background.changes where change.kind == .didSave {

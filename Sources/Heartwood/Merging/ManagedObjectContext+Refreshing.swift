@@ -4,8 +4,9 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether unsaved changes are kept.
-  ///   - force: Whether to discard changed relationships as well. Their inverses remain changed, so
-  ///     the two sides are inconsistent until both objects are refreshed.
+  ///   - force: Whether to discard unsaved changes to relationships as well. The inverses of these
+  ///     relationships remain changed, so the two sides are inconsistent until both objects are
+  ///     refreshed.
   /// - Throws: Errors from reading the row; `foreignObject` if the object is not in this context;
   ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
@@ -57,14 +58,14 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .unsavedRelationships,
-      "\(entity.name).\(property.name) has unsaved changes. Save or revert them first, or refresh "
-        + "the object and the related objects with force.",
+      "\(entity.name).\(property.name) has unsaved changes. Save or revert them first, or pass "
+        + "force: true when refreshing the object and its related objects.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 
   // MARK: Keeping changes
 
-  /// A reference with an unsaved change, while its object is read again.
+  /// A to-one relationship with an unsaved change, held while its object is read again.
   private struct ChangedReference {
     let property: PropertyDescription
     /// The target in this context.
@@ -104,11 +105,10 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Fills a changed object again.
+  /// Fills a changed object again from its row or from the parent's object, which becomes the base
+  /// of the object's changes.
   ///
-  /// Returns `false` if its row or the parent's object is missing.
-  ///
-  /// The row, or the parent's object, becomes the base of the object's changes.
+  /// - Returns: `false` if the row or the parent's object is missing.
   private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
     guard let entity = object.entityDescription else { return false }
     if let parent {
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Discards edits of members that other contexts have also made, and merges changed ordered lists
+  /// Discards edits to members that other contexts have also made, and merges changed ordered lists
   /// with the lists of the store or of the parent.
   ///
   /// For an unordered one-to-many relationship, the references of the members determine the result;
@@ -172,7 +172,7 @@ extension ManagedObjectContext {
 
   // MARK: The inverse
 
-  /// Rebases the edit of a reference that another context has also changed.
+  /// Rebases the edit to a reference that another context has also changed.
   ///
   /// The edit then removes the object from the owner that the other context assigned, rather than
   /// from the previous owner. Otherwise, two owners would show the object as a member: the target
@@ -199,7 +199,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts an edit of members that another context has also made.
+  /// Reverts an edit to the members of a relationship that another context has also made.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -212,7 +212,7 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal belongs to the edit of the object's own reference.
+  /// The removal is part of the edit to the object's own reference.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

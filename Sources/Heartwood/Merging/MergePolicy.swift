@@ -1,7 +1,7 @@
 /// Determines how a save handles conflicts: objects that another context has changed since they
 /// were read, and objects that would have the same unique values.
 ///
-/// Conflicts are detected property by property: all merging policies keep a change that only one
+/// Conflicts are detected property by property, so all merging policies keep a change that only one
 /// side made. The policies have the same meanings as in Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
@@ -29,11 +29,9 @@ public struct MergePolicy: Sendable {
 
   /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// If `resolve` throws, the save fails with its error.
-  ///
   /// The closure is called for each object that was changed or deleted here and also changed or
-  /// deleted by another context. Properties that it does not set are merged as with
-  /// ``mergeByPropertyObjectTrump``.
+  /// deleted by another context. If it throws, the save fails with its error. Properties that it
+  /// does not set are merged as with ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -51,7 +49,8 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// A conflict of an object that both this and another context changed, for a custom policy.
+/// A conflict for a custom policy to resolve: an object that both this context and another one
+/// changed.
 public struct MergeConflict: Sendable {
   /// The ID of the object.
   public let objectID: ManagedObjectID

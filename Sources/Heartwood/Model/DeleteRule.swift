@@ -4,7 +4,7 @@ public enum DeleteRule: String, Hashable, Codable, Sendable {
   case nullify
   /// The related objects are deleted as well.
   case cascade
-  /// The object cannot be deleted while it has related objects: saving throws.
+  /// The object cannot be deleted while it has related objects; saving the deletion throws.
   case deny
   /// The related objects keep dangling references to the deleted object.
   case noAction

@@ -2,9 +2,8 @@
 struct DerivedAttribute {
   let property: PropertyDescription
   let formula: DerivationFormula
-  /// The source attribute.
-  ///
-  /// If it and `relationship` are `nil`, the source is the time of the save.
+  /// The source attribute, or `nil` if the value is the number of related objects or the time of
+  /// the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
   /// The entity that the relationship leads to.

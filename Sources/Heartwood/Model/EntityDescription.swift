@@ -111,7 +111,7 @@ struct IndexDescription {
 }
 
 extension IndexDescription {
-  /// Returns the error for an object with the same unique values as another.
+  /// Returns the error for an object that has the same unique values as another object.
   func conflict(_ id: ManagedObjectID) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(

@@ -29,7 +29,7 @@ public struct ObjectGraphError: Error, Sendable {
     /// A context with automatic merging was asked to stay pinned to a generation.
     public static let autoMergeNeedsCurrentGeneration = Kind(
       name: "autoMergeNeedsCurrentGeneration")
-    /// An operation would discard unsaved changes of relationships.
+    /// An operation would discard unsaved changes to relationships.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
     /// The history after a token was deleted.
     public static let historyExpired = Kind(name: "historyExpired")

@@ -72,7 +72,7 @@ final class PropertyDescription: Sendable {
 
 /// The options of a property's declaration, besides its type.
 struct PropertyOptions: @unchecked Sendable {
-  // @unchecked because key paths without captured values, the only ones here, never change.
+  // @unchecked because it holds only key paths without captured values, which never change.
   var storedName: String?
   var renamedFrom: [String] = []
   var isPreservedOnDeletion = false

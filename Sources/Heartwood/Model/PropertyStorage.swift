@@ -7,9 +7,10 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
-  /// Whether the type is a nested optional. A row cannot tell which of the two levels is `nil`.
+  /// Whether the type is a nested optional, for which a row cannot tell which level is `nil`.
   static var isNestedOptional: Bool { get }
-  /// Returns whether the property's values, or their raw values, have a type or its wrapped type.
+  /// Returns whether the values of the property, or their raw values, have the given type or the
+  /// type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of an attribute.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue

@@ -25,9 +25,9 @@ extension ManagedObjectContext {
   /// Whether ``redo()`` has something to reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
-  /// Ends the current group of changes, which ``undo()`` reverts together.
+  /// Ends the current group of changes, so that the next change starts another group.
   ///
-  /// The next change starts another group.
+  /// ``undo()`` reverts all changes of a group together.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
   /// Reverts the last group of changes, if there is one.
@@ -91,8 +91,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts the removal of a member, if the member refers to the object after its own step was
-  /// reverted.
+  /// Reverts the removal of a member, if the member refers to the object again after the other
+  /// steps were reverted.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -135,7 +135,8 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Another context may have moved the object since. No recorded step covers its current owner.
+    // Another context may have moved the object since, so no recorded step covers its current
+    // owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -167,9 +168,8 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a stored member with an unchanged to-one reference refers to an object.
-  ///
-  /// Returns `true` for all other members.
+  /// Returns whether a stored member with an unchanged to-one reference refers to an object, and
+  /// `true` for all other members.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -189,9 +189,7 @@ extension ManagedObjectContext {
     discardNoOpMemberEdits(of: object, property)
   }
 
-  /// Returns whether an object is a member.
-  ///
-  /// The members are loaded if necessary.
+  /// Returns whether an object is a member of a relationship, and loads the members if necessary.
   private func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -210,7 +208,8 @@ extension ManagedObjectContext {
 
   /// Returns the index at which to insert a member again.
   ///
-  /// It follows the member's former predecessor, because other members may have been added.
+  /// The index follows that of the member's former predecessor, because members may have been
+  /// added.
   private func index(
     behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Int {
@@ -254,7 +253,7 @@ extension ManagedObjectContext {
     reorder(object, property, order.merged(numbers).compactMap { self.object($0) })
   }
 
-  /// Restores the order of the row, which may have changed since the first edit.
+  /// Restores the stored order, which may have changed since the first edit.
   private func restoreOriginalOrder(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes?.members[property.slot], changes.hasSameMembers,
       let base = changes.base
@@ -262,7 +261,7 @@ extension ManagedObjectContext {
     reorder(object, property, base)
   }
 
-  /// Discards the change of a property if its value equals the value in the row.
+  /// Discards the change to a property if its value equals the value in the row.
   func discardNoOpEdit(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],

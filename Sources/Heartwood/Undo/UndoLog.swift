@@ -118,9 +118,9 @@ final class UndoLog {
     open = []
   }
 
-  /// Returns the steps to revert, in reverse order.
+  /// Starts an undo, and returns the steps to revert, in reverse order.
   ///
-  /// The changes made by reverting them can be redone.
+  /// The changes that are made while reverting these steps can be redone.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
@@ -138,7 +138,7 @@ final class UndoLog {
     waiting[ObjectIdentifier(object), default: []].append(step)
   }
 
-  /// Returns the steps that wait for an object.
+  /// Removes and returns the steps that wait for an object.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
     waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
   }
@@ -146,7 +146,7 @@ final class UndoLog {
   /// Postpones a step until all other steps of the group are reverted.
   func postpone(_ step: Step) { postponed.append(step) }
 
-  /// Returns the postponed steps.
+  /// Removes and returns the postponed steps.
   func postponedSteps() -> [Step] {
     defer { postponed = [] }
     return postponed
