@@ -4,7 +4,8 @@ struct DerivationBuilder {
 
   /// Adds the declaration of a derived attribute to an entity and its subentities.
   ///
-  /// - Throws: `invalidModel`, with the names of the class and the property.
+  /// - Throws: `invalidModel` if the declaration is invalid; the message names the class and the
+  ///   property.
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
@@ -47,7 +48,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the source property that a derived attribute names.
+  /// Returns the property that a derived attribute names as its source.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -61,7 +62,7 @@ struct DerivationBuilder {
 
   /// Returns an error for each attribute that is derived from a derived attribute.
   ///
-  /// The order in which the two would be computed is undefined.
+  /// This is not allowed, because the order in which the two would be computed is undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,

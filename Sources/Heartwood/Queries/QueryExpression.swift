@@ -1,21 +1,20 @@
-/// An unresolved expression of a predicate, which both predicate languages are translated to.
+/// An unresolved expression of a predicate, into which both predicate languages are translated.
 ///
 /// ``QueryResolver`` resolves the names in the expression for an entity, and checks the types.
 indirect enum QueryExpression: Sendable {
   case constant(QueryConstant)
   /// Several values, such as those after `IN`.
   case list([QueryExpression])
-  /// A variable.
+  /// A variable, which is 0 for the fetched object.
   ///
-  /// Variable 0 is the fetched object; other variables are elements of the collections being
-  /// iterated over.
+  /// Other variables are elements of the collections being iterated over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
   case comparison(QueryExpression, QueryComparison, QueryExpression, StringOptions)
   /// Whether a value is in a range.
   ///
-  /// `isClosed` tells whether the range includes its upper bound.
+  /// `isClosed` is `true` if the range includes its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
   /// Whether a collection contains a value.
   case membership(QueryExpression, QueryExpression, StringOptions)

@@ -19,7 +19,8 @@ extension StoredValue {
   /// Compares two values.
   ///
   /// Returns a negative number if this value precedes the other, a positive number if it follows
-  /// the other, and 0 if they are equal. Returns `nil` if they are unordered, as `nil` and NaN are.
+  /// the other, and 0 if they are equal. Returns `nil` if the two values have no order, for example
+  /// if one of them is `nil` or NaN.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -90,9 +91,7 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns a string with the ignored differences removed.
-  ///
-  /// Other values are returned unchanged.
+  /// Removes the differences to be ignored from a string, and returns any other value unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self

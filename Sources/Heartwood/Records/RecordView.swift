@@ -1,4 +1,4 @@
-/// A view of a record's bytes that reads single fields without decoding the others.
+/// A view of a record's bytes that reads individual fields without decoding the others.
 ///
 /// A view is valid only as long as the bytes and the layouts that it refers to. Because the bytes
 /// come from a file, the initializer and the methods that read fields throw `corrupt` if the record
@@ -51,8 +51,7 @@ struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bits of a fixed-length field of up to eight bytes, starting with the least
-  /// significant bit.
+  /// Returns the bits of a fixed-length field of up to eight bytes, in the low bits of the result.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {

@@ -55,9 +55,9 @@ struct RevertRequest {
     return result
   }
 
-  /// Adds the deletion of a row that did not exist in the generation.
+  /// Adds the deletion of a row that did not exist in the target generation.
   ///
-  /// Delete rules do not apply, because the related rows are also reverted.
+  /// Delete rules do not apply, because the related rows are reverted too.
   private func delete(_ change: RowChange) {
     changes.delete(RowChanges.Deletion(change: change, followsRules: false))
   }
