@@ -12,7 +12,7 @@ struct DerivationBuilder {
       throw Self.refusal(entity, property, "it is not a stored attribute")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
-      throw Self.refusal(entity, property, "it is derived already")
+      throw Self.refusal(entity, property, "it is already derived")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }
@@ -68,7 +68,7 @@ struct DerivationBuilder {
       guard let attribute = derived.attribute,
         (derived.destination ?? entity).family.contains(where: { $0.derives(attribute.slot) })
       else { return nil }
-      return Self.refusal(entity, derived.property, "\(attribute.name) is derived itself")
+      return Self.refusal(entity, derived.property, "\(attribute.name) is itself derived")
     }
   }
 

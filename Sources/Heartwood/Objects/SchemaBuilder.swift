@@ -156,7 +156,7 @@ struct SchemaBuilder {
       do {
         link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
       } catch {
-        fail("An Inverse in the entity of \(entity.name) is invalid: \(error.message)")
+        fail("An Inverse rule of \(entity.name) is invalid: \(error.message)")
       }
     }
   }
@@ -209,7 +209,7 @@ struct SchemaBuilder {
         do {
           try builder.derive(rule, of: entity)
         } catch {
-          fail("A Derived in the entity of \(entity.name) is invalid: \(error.message)")
+          fail("A Derived rule of \(entity.name) is invalid: \(error.message)")
         }
       }
     }

@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Everything is collected before any row is rewritten, because collecting reads the rows in
-    // their old form.
+    // Collect everything before any row is rewritten, because collecting reads the rows in their
+    // old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -47,7 +47,8 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with the old members of a relationship, for the objects of one entity in order.
+  /// Calls `body` with batches of the old members of a relationship, for the objects of one entity
+  /// in order.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -66,7 +67,8 @@ struct RelationshipMigration {
     }
   }
 
-  /// Iterates over the references in records, using the layouts that the records were written with.
+  /// Iterates over the references in records, using the layouts with which the records were
+  /// written.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
@@ -234,13 +236,12 @@ struct RelationshipMigration {
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The keyspace of the pairs of owner and member, sorted by owner.
+    /// The keyspace that lists the pairs of owner and member, sorted by owner.
     let sorted: String
   }
 
-  /// Collects the contents of a new relationship.
-  ///
-  /// Returns `nil` if the relationship needs no filling.
+  /// Collects the contents of a new relationship, or returns `nil` if it does not need to be
+  /// filled.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {

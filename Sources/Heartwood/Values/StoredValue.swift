@@ -9,7 +9,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case null
   /// A boolean.
   case bool(Bool)
-  /// An integer of any width that fits `Int64`.
+  /// An integer of any width that fits in `Int64`.
   case integer(Int64)
   /// An integer that is greater than `Int64.max`.
   case largeInteger(UInt64)
@@ -24,7 +24,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Bytes.
   case bytes([UInt8])
 
-  // The keys in stored JSON, which never change.
+  // These keys occur in stored JSON and must never change.
   private enum CodingKeys: String, CodingKey {
     case null, bool, integer, largeInteger, date, uuid, string, bytes
     case double = "number"
