@@ -74,7 +74,8 @@ struct MemberDifference {
     unsafeBitCast(address, to: ManagedObject.self)
   }
 
-  /// The maximum length of the changed part of the new list for which lists are searched linearly.
+  /// The maximum number of changed members for which lists are searched linearly instead of being
+  /// converted to sets.
   private static let searchedCount = 8
 
   // MARK: Addresses

@@ -4,7 +4,8 @@
 package struct MemberSet: Sequence {
   /// The objects in insertion order, with `nil` in place of removed objects.
   private var elements: [ManagedObject?] = []
-  /// The index of each object in `elements`, or empty while `elements` is searched linearly.
+  /// The index of each object in `elements`; this dictionary is empty while `elements` is searched
+  /// linearly.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
@@ -40,7 +41,7 @@ package struct MemberSet: Sequence {
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // Keep at least half of the elements present, so that iteration takes time linear in the number
+    // Keep at least half of the elements non-`nil`, so that iteration takes time linear in the number
     // of objects. Compaction then takes amortised constant time per removal.
     if count * 2 < elements.count { compact() }
     return true

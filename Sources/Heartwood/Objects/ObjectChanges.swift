@@ -8,9 +8,9 @@ final class ObjectChanges {
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
-  /// Only for entities with unique constraints, this set records the assignments made before the
-  /// insertion and after `awakeFromInsert` has returned. It does not include to-many relationships,
-  /// because ``members`` contains the changes to them.
+  /// This set is used only for entities with unique constraints. It records assignments made before
+  /// the insertion and after `awakeFromInsert` has returned, but no changes to to-many relationships,
+  /// which ``members`` contains.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []

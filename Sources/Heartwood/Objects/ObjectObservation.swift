@@ -62,7 +62,7 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// Reports a change to a property or its members to the context if the object is observed.
+  /// If the object is observed, reports to the context that a property or its members changed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }

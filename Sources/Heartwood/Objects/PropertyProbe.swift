@@ -2,8 +2,8 @@ import Foundation
 
 /// Resolves a key path to properties by reading it on an object created for this purpose.
 ///
-/// A key path does not reveal its components. It is therefore applied to a prototype, which records
-/// here which of its properties are read. Each relationship that is read returns a further
+/// A key path does not reveal its components. It is therefore applied to a prototype object, whose
+/// properties record here that they are read. Each relationship that is read returns a further
 /// prototype.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
@@ -27,7 +27,7 @@ final class PropertyProbe: ObjectSource {
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
     // If the last component is a computed property, the properties that its getter reads were
-    // recorded. They usually have another type than the computed property.
+    // recorded. Their types usually differ from that of the computed property.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }

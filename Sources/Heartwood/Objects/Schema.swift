@@ -107,7 +107,7 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path by its root and value types.
   ///
-  /// The key path's own description contains property names in some builds only.
+  /// The key path's own description contains property names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -51,7 +51,7 @@ struct SchemaBuilder {
     }
     guard let properties = properties(of: type) else { return nil }
     var declaration = type.entity
-    // A class that does not override `entity` inherits the one of its superclass.
+    // A class that does not override `entity` inherits it from its superclass.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -261,7 +261,7 @@ struct SchemaBuilder {
 extension PropertyDescription {
   /// Returns the slot of the property.
   ///
-  /// - Throws: `invalidModel` if the values have no order that an index could use.
+  /// - Throws: `invalidModel` if values of its type have no order that an index could use.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let storageType, _) = kind, storageType != .json, storageType != .decimal {
       return slot

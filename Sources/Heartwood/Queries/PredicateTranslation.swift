@@ -108,7 +108,7 @@ final class PredicateTranslation {
         .unsupportedPredicate,
         path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
           + " are several "
-          + "stored properties, but a key path in a predicate must lead to one property.")
+          + "properties, but a key path in a predicate must consist of a single stored property.")
     }
     return .property(base, .known(step.property, step.entity))
   }

@@ -58,7 +58,7 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, if there are any, and whether the upper bound is included.
+  /// The bounds, which may be `nil`, and whether the upper bound is included.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -5,9 +5,10 @@ indirect enum QueryExpression: Sendable {
   case constant(QueryConstant)
   /// Several values, such as those after `IN`.
   case list([QueryExpression])
-  /// A variable, which is 0 for the fetched object.
+  /// A variable, identified by its number.
   ///
-  /// Other variables are elements of the collections being iterated over.
+  /// Variable 0 is the fetched object; the others are elements of the collections being iterated
+  /// over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
@@ -74,11 +75,11 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern in which `*` stands for any characters and `?` for one character.
+  /// Matches a pattern in which `*` stands for any number of characters and `?` for one character.
   case like
   /// Matches the entire string against a regular expression.
   case matches
-  /// Finds a match of a regular expression in the string.
+  /// Searches the string for a match of a regular expression.
   case containsMatch
 }
 

@@ -112,7 +112,7 @@ extension String {
   }
 }
 
-/// A pattern in which `*` stands for any characters and `?` for one character.
+/// A pattern in which `*` stands for any number of characters and `?` for one character.
 ///
 /// A backslash makes the following `*` or `?` literal.
 struct Wildcards {

@@ -23,7 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The demands that all hold if the term, used as a condition, holds.
+  /// The demands that hold whenever the term, used as a condition, holds.
   var demands: [QueryDemand] = []
 
   init(

@@ -91,7 +91,7 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Removes the differences to be ignored from a string, and returns any other value unchanged.
+  /// Returns a string without the differences to be ignored, or any other value unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
@@ -122,7 +122,7 @@ extension QueryComparison {
     }
   }
 
-  /// Returns whether the comparison of two values holds, at least one of which is a decimal number.
+  /// Returns whether the comparison of two values, at least one of which is a decimal number, holds.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull

@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects of classes that the model lacks have changed since the generation. Revert with a "
-          + "model that has these classes.")
+        "Objects of classes that the model lacks have changed since that generation. Revert with "
+          + "a model that has these classes.")
     }
     self.model = model
     self.difference = difference

@@ -23,7 +23,7 @@ final class RowChanges {
   @exclusivity(unchecked) private var tableCount = 0
   /// The rows into which new objects were merged, by the numbers that the objects would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
-  /// The slots of edits that lost in a conflict, by object.
+  /// The slots of the references whose edits lost in a conflict, by object.
   @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
@@ -182,7 +182,8 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Discards the written changes, so that further changes can be written in the same transaction.
+  /// Forgets the changes that have been written, so that further changes can be written in the same
+  /// transaction.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()

@@ -90,8 +90,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // Like the stored value, the key counts from 2001, because converting to another reference date
-    // would round.
+    // Like the stored value, the key counts seconds from the start of 2001, because converting to
+    // another reference date would round.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

@@ -79,8 +79,8 @@ struct HistoryReader {
       store: model.space.store, sequence: found.sequence)
   }
 
-  /// Returns a change in which properties have their names in the model, or `nil` if the model has
-  /// no class for the object.
+  /// Returns a change that identifies properties by their names in the model, or `nil` if the model
+  /// has no class for the object.
   private func change(
     _ number: ObjectNumber, _ change: HistoryFormat.Change
   ) -> PersistentHistoryChange? {

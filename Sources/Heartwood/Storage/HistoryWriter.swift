@@ -32,7 +32,7 @@ final class HistoryWriter {
     try flushIfFull()
   }
 
-  /// Records the update to an object.
+  /// Records an update to an object.
   ///
   /// - Parameter properties: The numbers that the changed properties have in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {

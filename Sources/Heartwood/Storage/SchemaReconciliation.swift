@@ -103,7 +103,7 @@ struct SchemaReconciliation {
     }
     let kept = Set(result.entities.map(\.number))
     for entity in before.entities where !kept.contains(entity.number) {
-      removals.append("\(entity.name) is in the store only.")
+      removals.append("\(entity.name) exists only in the store.")
     }
     result.entities.sort { $0.number < $1.number }
   }
@@ -125,7 +125,7 @@ struct SchemaReconciliation {
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
-      changes.append("\(entity.name) is in the program only.")
+      changes.append("\(entity.name) exists only in the program.")
     }
     try reconcileProperties(entity, &reconciled)
     return reconciled
@@ -163,12 +163,12 @@ struct SchemaReconciliation {
         stored.recordConstant(property, stored.lastProperty)
         stored.properties.append(
           .init(name: property.storedName, number: stored.lastProperty, kind: kind))
-        if !isNew { changes.append("\(name) is in the program only.") }
+        if !isNew { changes.append("\(name) exists only in the program.") }
       }
     }
     let kept = Set(stored.properties.map(\.number))
     for old in known where !kept.contains(old.number) {
-      removals.append("\(entity.name).\(old.name) is in the store only.")
+      removals.append("\(entity.name).\(old.name) exists only in the store.")
     }
     stored.properties.sort { $0.number < $1.number }
   }
@@ -221,7 +221,7 @@ struct SchemaReconciliation {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "\(name) can lead to a \(there.name) in the store, which is not a \(destination.name).")
+          "\(name) can refer to a \(there.name) in the store, which is not a \(destination.name).")
       }
     }
     guard let inverse = entity.inverses[property.slot] else { return }

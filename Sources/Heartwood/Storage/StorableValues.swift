@@ -55,7 +55,7 @@ extension EntityStorage {
   ) -> String {
     let subject =
       isTotal
-      ? "A \(entity.name) takes \(count) bytes, most of them \(entity.name).\(property.name)"
+      ? "A \(entity.name) takes \(count) bytes, most of them for \(entity.name).\(property.name)"
       : "\(entity.name).\(property.name) takes \(count) bytes"
     return "\(subject); the limit for an object is \(limit) (\(limit >> 20) MiB). Divide the value "
       + "among several objects, or store it in a file."

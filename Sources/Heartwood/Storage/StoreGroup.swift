@@ -74,7 +74,7 @@ final class StoreGroup: Sendable {
   /// The current stores, in the order in which they were added.
   var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
-  /// Returns the store whose model matches a condition, which may be a removed store.
+  /// Returns the store, possibly a removed one, whose model matches a condition.
   func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {
     content.withLock { content in
       content.attachedStores.first { isWanted($0.model) }
@@ -153,7 +153,7 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container does not already have a store, not even at another path.
+  /// Checks that the container does not already have a store, even at another path.
   ///
   /// - Throws: `invalidArgument` if the container has the store.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {

@@ -1,6 +1,6 @@
 /// A running sum of numbers, which are added in their stored representation.
 struct NumericTotal<Number: AttributeValue & Numeric> {
-  // The sum has 128 bits, so that only the total, but no intermediate sum, must fit in the type.
+  // The sum has 128 bits, so that only the total must fit in the type, not the intermediate sums.
   private var integerSum: Int128 = 0
   private var floatingPointSum = Number.zero
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// Swift's `<` specifies the same order, but does not keep to it if canonically equivalent letters
-/// are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
+/// Swift's `<` is specified to use the same order, but does not keep to it if canonically equivalent
+/// letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
 /// `"\u{E9}\u{E9}\u{E9}"` precedes the other, although they are not equal. Because indexes have to
 /// order such strings, all other comparisons must use the same order as the indexes.
 extension String {
@@ -57,7 +57,7 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition does not change the scalar at a position and the scalar after it.
+  /// Returns whether composition leaves the scalar at a position and the scalar after it unchanged.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
