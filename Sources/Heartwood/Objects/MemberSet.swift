@@ -41,8 +41,8 @@ package struct MemberSet: Sequence {
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // Keep at least half of the elements non-`nil`, so that iteration takes time linear in the number
-    // of objects. Compaction then takes amortised constant time per removal.
+    // Keep at least half of the elements non-`nil`, so that iteration takes time linear in the
+    // number of objects. Compaction then takes amortised constant time per removal.
     if count * 2 < elements.count { compact() }
     return true
   }

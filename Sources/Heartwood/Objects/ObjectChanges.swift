@@ -9,8 +9,8 @@ final class ObjectChanges {
   /// The slots of the properties that were set in a new object.
   ///
   /// This set is used only for entities with unique constraints. It records assignments made before
-  /// the insertion and after `awakeFromInsert` has returned, but no changes to to-many relationships,
-  /// which ``members`` contains.
+  /// the insertion and after `awakeFromInsert` has returned, but not changes to to-many
+  /// relationships, which ``members`` contains.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []

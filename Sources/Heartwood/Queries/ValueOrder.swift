@@ -122,7 +122,8 @@ extension QueryComparison {
     }
   }
 
-  /// Returns whether the comparison of two values, at least one of which is a decimal number, holds.
+  /// Returns whether the comparison of two values, at least one of which is a decimal number,
+  /// holds.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull

@@ -2,8 +2,8 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// Swift's `<` is specified to use the same order, but does not keep to it if canonically equivalent
-/// letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
+/// Swift's `<` is specified to use the same order, but does not keep to it if canonically
+/// equivalent letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
 /// `"\u{E9}\u{E9}\u{E9}"` precedes the other, although they are not equal. Because indexes have to
 /// order such strings, all other comparisons must use the same order as the indexes.
 extension String {
