@@ -15,7 +15,7 @@ enum ClassLayout {
     var name: String { String(label.drop { $0 == "_" }) }
   }
 
-  /// Returns the stored properties that a class and its superclasses declare, up to but excluding
+  /// Returns the stored properties declared by a class and by its superclasses below
   /// ``ManagedObject``.
   ///
   /// The properties are grouped by declaring class, starting with the topmost superclass.

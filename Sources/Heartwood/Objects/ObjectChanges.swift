@@ -78,7 +78,7 @@ struct MemberChanges {
     return edit
   }
 
-  /// Replaces each object that has a successor with the successor.
+  /// Replaces each object that has a successor with that successor.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }
     added = MemberSet(added.map { successors[$0] ?? $0 })

@@ -1,7 +1,7 @@
 /// A test that an index or a key lookup can perform, and that every object matching a condition
 /// passes.
 ///
-/// Objects that do not match the condition may pass the test, too.
+/// Objects that do not match the condition may pass the test too.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {

@@ -14,7 +14,7 @@ extension RowChanges {
     var isDenied = false
   }
 
-  /// An error that prevents the deletion of a row, unless the related rows are deleted, too.
+  /// An error that prevents the deletion of a row, unless the related rows are deleted too.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]

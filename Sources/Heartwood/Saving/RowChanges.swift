@@ -37,7 +37,7 @@ final class RowChanges {
   /// either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether only attributes change and no relationships, as in batch requests.
+  /// Whether only attributes change, and no relationships, as in batch requests.
   let areAttributesOnly: Bool
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
@@ -128,7 +128,7 @@ final class RowChanges {
     }
   }
 
-  /// Removes the changes of new objects that were merged into other rows.
+  /// Removes the changes for new objects that were merged into other rows.
   func removeReplaced() {
     completeTable()
     list.removeAll { replaced[$0.number] != nil }

@@ -1,6 +1,6 @@
 /// Resolves conflicts with a custom policy.
 extension SaveRequest {
-  /// Lets a custom policy resolve the conflict over an object that was changed in this context.
+  /// Lets a custom policy resolve a conflict over an object that was changed in this context.
   ///
   /// Returns `false` if the policy deletes the object's row.
   func resolve(

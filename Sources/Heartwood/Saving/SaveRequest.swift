@@ -43,7 +43,7 @@ struct SaveRequest {
     changes = RowChanges(rows, context.model, policy.kind)
   }
 
-  /// Writes all changes of the context.
+  /// Writes all changes in the context.
   ///
   /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts, or `deniedDelete`.
   mutating func run() throws {
@@ -147,7 +147,7 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Handles the conflict over an object that has no edits but was changed by another context.
+  /// Handles a conflict over an object that has no edits but was changed by another context.
   ///
   /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {

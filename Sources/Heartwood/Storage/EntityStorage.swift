@@ -129,7 +129,7 @@ final class EntityStorage: Sendable {
     entity.properties.first { propertyNumbers[$0.slot] == number }?.name
   }
 
-  /// Returns a record of an object's values.
+  /// Returns a record that contains an object's values.
   ///
   /// - Parameter values: The values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Records the changes of a transaction in the history, within the transaction itself.
+/// Records the changes made by a transaction in the history, within the transaction itself.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
 /// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory

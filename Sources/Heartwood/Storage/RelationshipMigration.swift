@@ -140,7 +140,7 @@ struct RelationshipMigration {
 
   /// Removes the entries of an entity's relationship if other entities still use the keyspace.
   ///
-  /// A keyspace that is no longer used is removed as a whole at the end of the step.
+  /// A keyspace that is no longer used is removed entirely at the end of the step.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {

@@ -65,7 +65,7 @@ extension AttributeValue {
 
 /// Type information about optionals.
 protocol NestableOptional {
-  /// Whether the wrapped type is an optional, too.
+  /// Whether the wrapped type is also an optional.
   static var isNested: Bool { get }
   /// The wrapped type.
   static var wrappedType: Any.Type { get }

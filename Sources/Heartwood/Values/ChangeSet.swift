@@ -24,7 +24,7 @@ public struct ChangeSet: Sendable {
   /// The stores to which the changes belong.
   var stores: Set<UUID>
 
-  /// Merges the changes of another store, whose entities are different from those of this store.
+  /// Merges the changes to another store, whose entities are different from those of this store.
   mutating func merge(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)
