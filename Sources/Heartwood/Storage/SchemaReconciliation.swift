@@ -8,8 +8,8 @@ struct SchemaReconciliation {
   private let schema: Schema
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that only the store has; a schema with a higher version
-  /// removes them.
+  /// Sentences about entities and properties that only the store has; a schema with a higher
+  /// version removes them.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
