@@ -16,8 +16,8 @@ extension CrashHistory {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A quick run tries only every fourth call; the first one depends on the seed.
-    let step = TestScale.pick(quick: 4, all: 1, long: 1)
+    // A quick run tries only every eighth call; the first one depends on the seed.
+    let step = TestScale.pick(quick: 8, all: 1)
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
         let run = try cut(steps, seed: seed, atCall: call, leavesPart: leavesPart, options)
@@ -45,7 +45,7 @@ extension CrashHistory {
 
   /// Returns the disks that a power cut may leave now, or a selection if there are too many.
   private func outcomes() -> [SimulatedDisk] {
-    let limit = TestScale.pick(quick: 13, all: 64, long: 128)
+    let limit = TestScale.pick(quick: 8, all: 64, long: 128)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
     var outcomes = [disk.crashed(.nothing), disk.crashed(.everything)]
     let perMode = TestScale.pick(quick: 1, all: 2, long: 4)

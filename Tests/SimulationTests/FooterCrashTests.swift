@@ -43,7 +43,7 @@ struct FooterCrashTests {
     try complete.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<TestScale.pick(quick: 10, all: 50, long: 100) {
+    for _ in 0..<TestScale.pick(quick: 4, all: 50, long: 100) {
       let call = Int(generator.next() % UInt64(complete.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(
@@ -59,7 +59,7 @@ struct FooterCrashTests {
       }
     }
     print("footers used after power cuts: \(footerCount) (seed \(seed))")
-    #expect(footerCount > 5)
+    #expect(footerCount > 2)
   }
 
   /// Opens the store after a power cut, with and without footers, and compares the results.

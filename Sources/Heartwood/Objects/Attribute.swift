@@ -52,10 +52,11 @@ public struct Attribute<Value: AttributeValue> {
 
   /// The attribute's value in an object.
   ///
-  /// Reading it loads a fault first.
+  /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
-  /// property returns its previous value, or an empty collection if the value is a collection.
+  /// While the attribute is being mutated in place, by a mutating method or through an `inout`
+  /// parameter, reading it returns its previous value, or an empty collection if the value is a
+  /// collection.
   ///
   /// The accessors are always inlined, because only then does the compiler know the key path and
   /// access the property directly. Otherwise the key path is projected at run time, which takes a
@@ -88,10 +89,10 @@ public struct Attribute<Value: AttributeValue> {
       if owner.hooks.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
-      // Moves the value out, so that a collection is not copied and the property stays readable.
+      // Move the value out, so that a collection is not copied and the property stays readable.
       // `swap` would also work, but would make the compiler check every read of the property for
-      // exclusive access at run time. These checks take a fifth of the time of a fetch that reads
-      // all values.
+      // exclusive access at run time. These checks would take a fifth of the time of a fetch that
+      // reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -142,14 +143,14 @@ extension Attribute: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Prepares a read of the property at an offset.
+  /// Prepares for a read of the property at the given offset.
   @usableFromInline
   final func willRead(at offset: Int) {
     willModify(at: offset)
     if hooks.contains(.observed) { didRead(at: offset) }
   }
 
-  /// Prepares an in-place mutation of the property at an offset.
+  /// Prepares for an in-place mutation of the property at the given offset.
   ///
   /// The mutation is not reported to observers as a read.
   @usableFromInline
@@ -159,8 +160,8 @@ extension ManagedObject {
     source?.fire(self)
   }
 
-  /// Traps if the object's context no longer exists, because the values that are not loaded are
-  /// undefined then.
+  /// Traps if the object's context no longer exists, because values that are not loaded are then
+  /// unavailable.
   final func requireContext() {
     // `precondition` would drop the message in a release build.
     guard source != nil else {
@@ -170,7 +171,7 @@ extension ManagedObject {
     }
   }
 
-  /// Announces that a property is about to be set.
+  /// Notifies the context that the property at the given offset is about to be set.
   @usableFromInline
   final func willWrite(at offset: Int) {
     if source == nil, number.bits == 0 { return recordWrite(at: offset) }
@@ -181,7 +182,7 @@ extension ManagedObject {
     if unreadable != nil { discardUnreadable(property) }
   }
 
-  /// Records that a property was set while the object is in no context.
+  /// Records that a property was set while the object is not in a context.
   private func recordWrite(at offset: Int) {
     let changes = ownChanges
     if !changes.written.contains(offset) { changes.written.append(offset) }

@@ -15,7 +15,8 @@ enum ClassLayout {
     var name: String { String(label.drop { $0 == "_" }) }
   }
 
-  /// Returns the stored properties of a class that are declared below ``ManagedObject``.
+  /// Returns the stored properties declared by a class and by its superclasses below
+  /// ``ManagedObject``.
   ///
   /// The properties are grouped by declaring class, starting with the topmost superclass.
   static func fields(of type: ManagedObject.Type) -> [[Field]] {
@@ -36,10 +37,10 @@ enum ClassLayout {
   }
 }
 
-// `Mirror` uses the following functions, too. It is unsuitable itself, because it gives access to
-// values only, and because a type that customises its mirror may show anything.
+// `Mirror` uses the following functions too. `Mirror` itself is unsuitable, because it gives access
+// only to values, and because a type can customise what its mirror shows.
 
-/// A field's details besides its type and offset, as the runtime reports them.
+/// The details of a field, other than its type and offset, as the runtime reports them.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

@@ -1,7 +1,7 @@
 extension EntityDescription {
-  /// Returns the values of a new object.
+  /// Returns the initial values of a new object.
   ///
-  /// Declared values that differ each time they are evaluated are computed again.
+  /// Declared values that differ between objects, such as `UUID()`, are evaluated again.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

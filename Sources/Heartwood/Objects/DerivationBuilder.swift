@@ -4,14 +4,15 @@ struct DerivationBuilder {
 
   /// Adds the declaration of a derived attribute to an entity and its subentities.
   ///
-  /// - Throws: `invalidModel`, with the names of the class and the property.
+  /// - Throws: `invalidModel` if the declaration is invalid; the message names the class and the
+  ///   property.
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
       throw Self.refusal(entity, property, "it is not a stored attribute")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
-      throw Self.refusal(entity, property, "it is derived already")
+      throw Self.refusal(entity, property, "it is already derived")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }
@@ -47,7 +48,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the source property that a derived attribute names.
+  /// Returns the property that a derived attribute names as its source.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -61,13 +62,13 @@ struct DerivationBuilder {
 
   /// Returns an error for each attribute that is derived from a derived attribute.
   ///
-  /// The order in which the two would be computed is undefined.
+  /// This is not allowed, because the order in which the two would be computed is undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,
         (derived.destination ?? entity).family.contains(where: { $0.derives(attribute.slot) })
       else { return nil }
-      return Self.refusal(entity, derived.property, "\(attribute.name) is derived itself")
+      return Self.refusal(entity, derived.property, "\(attribute.name) is itself derived")
     }
   }
 

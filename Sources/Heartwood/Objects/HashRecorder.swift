@@ -2,14 +2,12 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// A set cannot gain a member without hashing it, unless another set replaces the set. So only
-/// hashed objects can be new members. If the difference in the member count is explained by the
-/// hashed objects, no other object was removed. Objects that other threads hash are recorded, too,
+/// A set cannot gain a member without hashing it, unless it is replaced with another set, so only
+/// hashed objects can be new members. If the hashed objects account for the difference in the
+/// member count, no other object was removed. Objects that other threads hash are recorded too,
 /// which is harmless.
 enum HashRecorder {
-  /// The maximum number of recorded objects.
-  ///
-  /// Above this number, comparing the two sets is faster.
+  /// The maximum number of recorded objects, beyond which comparing the two sets is faster.
   private static let limit = 64
 
   private struct Recording {
@@ -20,7 +18,8 @@ enum HashRecorder {
 
   /// The number of active recordings.
   ///
-  /// The counter is a plain atomic, because every hash of an object reads it.
+  /// The counter is atomic and not protected by the mutex, because every hash of an object reads
+  /// it.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
@@ -36,9 +35,7 @@ enum HashRecorder {
     }
   }
 
-  /// Ends a recording and returns the hashed objects.
-  ///
-  /// Returns `nil` if there were too many objects.
+  /// Ends a recording and returns the hashed objects, or `nil` if there were too many of them.
   static func end(_ id: UInt64) -> [ObjectIdentifier]? {
     count.subtract(1, ordering: .relaxed)
     return recordings.withLock { recordings in
@@ -48,7 +45,7 @@ enum HashRecorder {
     }
   }
 
-  /// Records an object.
+  /// Records in all active recordings that an object was hashed.
   static func record(_ object: ObjectIdentifier) {
     recordings.withLock { recordings in
       for position in recordings.all.indices where !recordings.all[position].isOverfull {
@@ -65,13 +62,13 @@ enum HashRecorder {
 
 /// A view of a set of objects as a set of their addresses.
 ///
-/// A hashed object may have been deallocated in the meantime. Looking up its address is safe, but
-/// looking up the object is not.
+/// A recorded object may have been deallocated by now, so its address can be looked up safely, but
+/// the object itself cannot.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier
 
-    // Must hash exactly as `ManagedObject` does.
+    // This must hash exactly as `ManagedObject` does.
     func hash(into hasher: inout Hasher) { hasher.combine(object) }
   }
 

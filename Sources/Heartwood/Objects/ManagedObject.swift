@@ -1,6 +1,6 @@
 public import Observation
 
-/// An object of the graph: a row of the store, or one that a save will insert.
+/// An object of the graph, which represents a row of the store or a row that a save will insert.
 ///
 /// Declare a subclass for each kind of object, with the wrappers ``Attribute``, ``ToOne``,
 /// ``ToMany``, ``OrderedToMany`` and ``Transient``:
@@ -17,10 +17,10 @@ public import Observation
 /// object is a *fault* until one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The work that each access to a property requires; empty for most objects.
-  // This and the following variables skip exclusivity checks: every property access reads them,
-  // only the object's thread writes them, and no other code runs during the access. An object that
-  // is in no context starts with `.writing`, because inserting it may require knowing which
-  // properties were set.
+  // This and the following variables skip exclusivity checks, because every property access reads
+  // them. This is safe because only the object's thread writes them, and no other code runs during
+  // the access. An object that is in no context starts with `.writing`, because inserting it may
+  // require knowing which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
@@ -36,7 +36,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   @exclusivity(unchecked) final var changes: ObjectChanges?
   /// The stored values of attributes that the program cannot decode, by slot.
   ///
-  /// Reading such a property returns a substitute.
+  /// Reading such an attribute returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
   /// The object's index in the context's list of changed objects, if it is in that list.
   @exclusivity(unchecked) final var listPosition = 0
@@ -51,7 +51,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name of the class and its rules; by default the class name without rules.
+  /// The stored name of the class and its rules; by default, the class name without any rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State
@@ -81,7 +81,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///
-  /// It is called again if a round of `willSave` calls changes the object.
+  /// It is called again if the object changes while the context calls `willSave`.
   open func willSave() throws {}
   /// Called after the context has been saved.
   open func didSave() {}
@@ -114,13 +114,13 @@ struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Reading must load values first, or record which property is read.
+  /// A read must load values first, or record which property is read.
   @usableFromInline static let reading = AccessHooks(rawValue: 1)
-  /// Writing must be announced to the context.
+  /// The context must be notified before a write.
   @usableFromInline static let writing = AccessHooks(rawValue: 2)
   /// Reads and writes are reported to observers.
   ///
-  /// If it is set, `reading` is set, too.
+  /// This option is always combined with `reading`.
   @usableFromInline static let observed = AccessHooks(rawValue: 4)
 }
 
@@ -138,6 +138,6 @@ struct ObjectState: OptionSet, Sendable {
   static let hasAwoken = ObjectState(rawValue: 64)
   /// `willSave` was called in the current save, and the object has not changed since.
   static let willSaveCalled = ObjectState(rawValue: 128)
-  /// The members may have been read from another generation than the values.
+  /// The members may have been read from a different generation than the values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
 }

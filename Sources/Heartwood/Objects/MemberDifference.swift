@@ -11,10 +11,8 @@
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members in order, after the removed members are
-  /// gone.
-  ///
-  /// It is `nil` if the list must be reordered afterwards.
+  /// The position at which to insert the added members, in order, once the removed members are
+  /// gone; `nil` if the list must also be reordered.
   private(set) var position: Int?
 
   /// Compares two lists.
@@ -48,7 +46,7 @@ struct MemberDifference {
 
   /// Compares two sets.
   ///
-  /// - Parameter hashed: If known, the only objects that can have been added.
+  /// - Parameter hashed: The only objects that can have been added, or `nil` if they are unknown.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -69,14 +67,15 @@ struct MemberDifference {
     removed = new.count == old.count + added.count ? [] : old.filter { !new.contains($0) }
   }
 
-  /// Returns the object with an address.
+  /// Returns the object at the given address.
   ///
-  /// The object must be in a set, so that it has not been deallocated.
+  /// The object must still be in a set, which keeps it from being deallocated.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }
 
-  /// The maximum number of objects in a list that is searched linearly.
+  /// The maximum number of changed members for which lists are searched linearly instead of being
+  /// converted to sets.
   private static let searchedCount = 8
 
   // MARK: Addresses
@@ -134,9 +133,9 @@ struct MemberDifference {
 
 /// Finds objects in arrays by address, without retaining the elements it visits.
 enum ObjectSearch {
-  /// Returns the position of an object, searching from both ends.
+  /// Returns the position of an object, or `nil` if it is not in the array.
   ///
-  /// Returns `nil` if the object is not in the array.
+  /// The array is searched from both ends.
   static func position(
     of object: ManagedObject, in objects: UnsafeBufferPointer<ManagedObject>
   ) -> Int? {
@@ -154,7 +153,7 @@ enum ObjectSearch {
 }
 
 extension UnsafeBufferPointer where Element == ManagedObject {
-  /// The references as an array of words.
+  /// The addresses of the objects, as an array of words.
   fileprivate var addresses: UnsafePointer<UInt>? {
     baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt.self) }
   }

@@ -3,16 +3,14 @@
 /// A list or a set of a subclass has the same memory layout as a list or a set of ``ManagedObject``
 /// and is accessed as such here, because a conversion would allocate a new collection.
 extension ManagedObject {
-  /// Returns the location of an ordered relationship's members.
-  ///
-  /// The location contains `nil` if the members are not loaded.
+  /// Returns the location of an ordered relationship's members, which contains `nil` if the members
+  /// are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// Returns the location of an unordered relationship's members.
-  ///
-  /// The location contains `nil` if the members are not loaded.
+  /// Returns the location of an unordered relationship's members, which contains `nil` if the
+  /// members are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
@@ -25,9 +23,7 @@ extension ManagedObject {
       : setLocation(at: property.offset).pointee != nil
   }
 
-  /// Returns the members of a to-many relationship.
-  ///
-  /// Returns `nil` if the members are not loaded.
+  /// Returns the members of a to-many relationship, or `nil` if they are not loaded.
   ///
   /// - Complexity: O(1) for an ordered relationship, O(members) for an unordered one.
   final func members(_ property: PropertyDescription) -> [ManagedObject]? {
@@ -37,17 +33,15 @@ extension ManagedObject {
       : setLocation(at: property.offset).pointee.map { Array($0) }
   }
 
-  /// Returns the members of the ordered relationship at an offset.
-  ///
-  /// Returns `nil` if the members are not loaded.
+  /// Returns the members of the ordered relationship at the given offset, or `nil` if they are not
+  /// loaded.
   final func list(at offset: Int) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return listLocation(at: offset).pointee
   }
 
-  /// Returns the members of the unordered relationship at an offset.
-  ///
-  /// Returns `nil` if the members are not loaded.
+  /// Returns the members of the unordered relationship at the given offset, or `nil` if they are
+  /// not loaded.
   final func set(at offset: Int) -> Set<ManagedObject>? {
     defer { withExtendedLifetime(self) {} }
     return setLocation(at: offset).pointee
@@ -65,7 +59,7 @@ extension ManagedObject {
     return result
   }
 
-  /// Sets the members of a to-many relationship without notifying anyone.
+  /// Sets the members of a to-many relationship without notifying observers.
   final func setMembers(_ members: [ManagedObject]?, _ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     if property.isOrdered {
@@ -77,7 +71,8 @@ extension ManagedObject {
     }
   }
 
-  /// Adds a member to a to-many relationship without notifying anyone, if the members are loaded.
+  /// Adds a member to a to-many relationship, if its members are loaded, without notifying
+  /// observers.
   ///
   /// - Parameter position: The position in an ordered relationship; by default the end.
   final func insertMember(
@@ -96,8 +91,8 @@ extension ManagedObject {
     }
   }
 
-  /// Removes a member from a to-many relationship without notifying anyone, if the members are
-  /// loaded.
+  /// Removes a member from a to-many relationship, if its members are loaded, without notifying
+  /// observers.
   ///
   /// - Returns: The position that the member had in an ordered relationship.
   @discardableResult
@@ -116,9 +111,7 @@ extension ManagedObject {
     return position
   }
 
-  /// Returns whether an object is a member of a to-many relationship.
-  ///
-  /// Returns `false` if the members are not loaded.
+  /// Returns whether an object is a member of a to-many relationship whose members are loaded.
   final func containsMember(_ member: ManagedObject, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -128,7 +121,7 @@ extension ManagedObject {
 
   // MARK: Releasing
 
-  /// Releases all related objects, without notifying anyone.
+  /// Releases all related objects without notifying observers.
   final func releaseRelated() {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {
@@ -139,10 +132,10 @@ extension ManagedObject {
     }
   }
 
-  /// Releases the related objects of an object that is being deallocated, one after another.
+  /// Releases the related objects one after another when this object is being deallocated.
   ///
-  /// If this were left to the deallocation of the properties, the objects of a long chain would be
-  /// released recursively, which overflows the stack.
+  /// Otherwise the deallocation of the properties would release the objects of a long chain
+  /// recursively, which overflows the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)

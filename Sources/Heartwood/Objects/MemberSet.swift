@@ -4,11 +4,12 @@
 package struct MemberSet: Sequence {
   /// The objects in insertion order, with `nil` in place of removed objects.
   private var elements: [ManagedObject?] = []
-  /// The index of each object in `elements`; empty as long as a linear search is faster.
+  /// The index of each object in `elements`; this dictionary is empty while `elements` is searched
+  /// linearly.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The maximum size of `elements` that is searched linearly.
+  /// The maximum number of elements that are searched linearly.
   private static let searchedCount = 8
 
   package init() {}
@@ -22,9 +23,7 @@ package struct MemberSet: Sequence {
 
   package func contains(_ object: ManagedObject) -> Bool { position(of: object) != nil }
 
-  /// Adds an object at the end.
-  ///
-  /// Returns `false` if the object is already present.
+  /// Adds an object at the end, or returns `false` if it is already present.
   @discardableResult
   package mutating func insert(_ object: ManagedObject) -> Bool {
     guard position(of: object) == nil else { return false }
@@ -35,17 +34,15 @@ package struct MemberSet: Sequence {
     return true
   }
 
-  /// Removes an object.
-  ///
-  /// Returns `false` if the object is absent.
+  /// Removes an object, or returns `false` if it is absent.
   @discardableResult
   package mutating func remove(_ object: ManagedObject) -> Bool {
     guard let position = position(of: object) else { return false }
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // At most half of the elements are `nil`, so iteration takes time linear in the number of
-    // objects, and compaction takes amortised constant time for each removal.
+    // Keep at least half of the elements non-`nil`, so that iteration takes time linear in the
+    // number of objects. Compaction then takes amortised constant time per removal.
     if count * 2 < elements.count { compact() }
     return true
   }
@@ -55,7 +52,7 @@ package struct MemberSet: Sequence {
       ? elements.firstIndex { $0 === object } : positions[ObjectIdentifier(object)]
   }
 
-  /// Removes the `nil` entries.
+  /// Removes the `nil` elements and rebuilds `positions`.
   private mutating func compact() {
     elements = elements.filter { $0 != nil }
     positions = [:]

@@ -2,16 +2,15 @@
 final class ObjectChanges {
   /// The stored value of each property that has been set since the object was read, by slot.
   var originals: [Int: StoredValue] = [:]
-  /// The number of assignments.
+  /// The number of changes recorded so far.
   var count = 0
   /// The objects that were added to and removed from to-many relationships, by slot.
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
-  /// Assignments before the insertion and after `awakeFromInsert` returned are recorded, and only
-  /// for entities with unique constraints.
-  ///
-  /// To-many relationships are not included, because ``members`` contains their changes.
+  /// This set is used only for entities with unique constraints. It records assignments made before
+  /// the insertion and after `awakeFromInsert` has returned, but not changes to to-many
+  /// relationships, which ``members`` contains.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -19,13 +18,13 @@ final class ObjectChanges {
   var pending: [Int: PendingRelated] = [:]
   /// Uniquely referenced copies of the current members, by slot.
   ///
-  /// An in-place mutation changes this copy, so that no further copy is necessary.
+  /// An in-place mutation changes such a copy, so that the members need not be copied again.
   var spareLists: [Int: [ManagedObject]] = [:]
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The object's ID space, set when the object has left its context.
   var space: ManagedObjectID.Space?
-  /// Whether the object was new when it left its context, so that it has no row.
+  /// Whether the object was new when it left its context, and therefore has no row.
   var wasNew = false
   /// Whether the object left its context because the context was deallocated.
   var isOrphaned = false
@@ -39,9 +38,9 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// It is set before the first change, or when the list is loaded after changes. It is `nil` while
-  /// the list is not loaded, and for new objects. If it is set, the object's current list is
-  /// loaded, too, and comparing the two lists shows which members were moved.
+  /// The base is set before the first change, or when the list is loaded after changes. It is `nil`
+  /// for new objects and while the list is not loaded. If the base is set, the object's current
+  /// list is loaded too, and comparing the two shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }
@@ -79,7 +78,7 @@ struct MemberChanges {
     return edit
   }
 
-  /// Replaces objects with their successors.
+  /// Replaces each object that has a successor with that successor.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }
     added = MemberSet(added.map { successors[$0] ?? $0 })
@@ -111,12 +110,12 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
-  /// The slots that were set while the object was new.
+  /// The slots of the properties that were set while the object was new.
   ///
   /// The set is empty unless the entity has unique constraints.
   package final var assigned: SlotSet { changes?.assigned ?? SlotSet() }
 
-  /// The changes of the object, created on first use.
+  /// The object's changes, created on first use.
   final var ownChanges: ObjectChanges {
     if let changes { return changes }
     let new = ObjectChanges()

@@ -1,8 +1,8 @@
-/// Fills objects of a class from records of one layout.
+/// Fills objects of one class with the values of records that have one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
-/// values are converted through ``StoredValue``. The lists contain plain offsets, so that iterating
-/// over them retains nothing.
+/// values are converted through ``StoredValue``. The lists of fields that are copied directly
+/// contain plain offsets, so that iterating over them retains nothing.
 final class ObjectFiller: Sendable {
   /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {
@@ -21,7 +21,7 @@ final class ObjectFiller: Sendable {
   private let references: [WordField]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
-  /// The values of properties that a record has no value for, by slot.
+  /// The values to use for properties that have no value in a record, by slot.
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
@@ -29,8 +29,8 @@ final class ObjectFiller: Sendable {
   ///
   /// - Parameters:
   ///   - properties: The property of each field, or `nil` if the class no longer has the property.
-  ///   - missing: The properties that the layout has no field for.
-  ///   - constants: The values of properties that a record has no value for, by slot.
+  ///   - missing: The properties for which the layout has no field.
+  ///   - constants: The values to use for properties that have no value in a record, by slot.
   init(
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]
@@ -67,10 +67,11 @@ final class ObjectFiller: Sendable {
 
   /// Sets every stored property of an object.
   ///
-  /// An attribute that the program cannot decode gets a substitute, and its stored value is kept.
+  /// If the program cannot decode an attribute's value, the attribute gets a substitute, and the
+  /// stored value is kept.
   ///
-  /// - Throws: `corrupt` if the record does not match the class. Some properties of the object may
-  ///   already have been set then.
+  /// - Throws: `corrupt` if the record does not match the class. In this case, some properties of
+  ///   the object may already have been set.
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
@@ -80,7 +81,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // The wrapper consists only of an `Int64` or a `Double`, which has the same eight bytes.
+      // The wrapper consists of a single `Int64` or `Double`, which has the same eight bytes in
+      // memory.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for string in strings {
@@ -105,7 +107,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property that a record has no value for.
+  /// Sets a property that has no value in the record.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

@@ -6,7 +6,7 @@ extension ManagedObject {
   /// The address of the object.
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-  /// Returns the stored representation of an attribute.
+  /// Returns the stored representation of an attribute's value.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     defer { withExtendedLifetime(self) {} }
     let location = memory + property.offset
@@ -21,7 +21,7 @@ extension ManagedObject {
     }
   }
 
-  /// Copies a property from another object of the same class, without notifying anyone.
+  /// Copies a property from another object of the same class without notifying observers.
   final func copy(_ property: PropertyDescription, from other: ManagedObject) {
     defer { withExtendedLifetime((self, other)) {} }
     property.storage.copy(
@@ -35,7 +35,7 @@ extension ManagedObject {
     return (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee
   }
 
-  /// Sets the target of a to-one relationship without notifying anyone.
+  /// Sets the target of a to-one relationship without notifying observers.
   final func setTarget(_ target: ToOneTarget, _ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee = target
@@ -43,7 +43,7 @@ extension ManagedObject {
 
   /// Returns the offset of a wrapper in an object.
   ///
-  /// No other code may be called during the pointer access, because it could access the same
+  /// No other code may run while the pointer is in use, because that code could access the same
   /// property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
@@ -56,10 +56,10 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
-  /// Creates an array of those objects that are instances of the element class.
+  /// Creates an array of the objects that are instances of the element class.
   ///
-  /// The array is built in uninitialised memory, because appending to an array of a generic class
-  /// resolves the metadata of the array type for each object.
+  /// The array is built in uninitialised memory, because appending to an array of a generic element
+  /// type would resolve the metadata of the array type for each object.
   init(_ objects: [ManagedObject]) {
     self.init(unsafeUninitializedCapacity: objects.count) { memory, count in
       for object in objects {

@@ -2,11 +2,11 @@ import Observation
 
 /// The observers of an object, and the property values that they have read.
 ///
-/// Observers of a property are notified only when its value differs from the one that they read. So
-/// each value is kept from the read until the notification.
+/// Observers of a property are notified only when its value differs from the value that they read,
+/// so each value is kept from the read until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The value that observers have read of each property, by slot.
+  /// The values that observers have read, by slot; `nil` for properties that they have not read.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {
@@ -21,7 +21,7 @@ final class ObjectObservation {
 
   /// Notifies the observers of a property if its value differs from the one that they read.
   ///
-  /// The value that was read is discarded then.
+  /// The notification discards the value that was read.
   ///
   /// - Complexity: O(1) until an observer reads the property again.
   func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
@@ -35,14 +35,12 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// They are derived from slots, because the program's key paths are not available at the point
-/// where properties are read.
+/// They are derived from slots, because the program's key paths are not available where properties
+/// are read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 
-  /// The paths of the first 64 slots, created once.
-  ///
-  /// Most classes have no more properties.
+  /// The paths of the first 64 slots, created once; most classes have no more properties.
   private static let paths: [Path] = (0..<64).map { make($0) }
 
   static func path(_ slot: Int) -> Path { slot < paths.count ? paths[slot] : make(slot) }
@@ -51,7 +49,9 @@ private enum ObservedProperties {
 }
 
 extension ManagedObject {
-  /// Returns the slot; a key path to this subscript represents a property in observations.
+  /// The slot itself.
+  ///
+  /// A key path to this subscript represents the property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }
 
   /// Sets the access hooks, keeping the hooks that observers need.
@@ -62,18 +62,18 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// Reports a write to a property or its members if the object is observed.
+  /// If the object is observed, reports to the context that a property or its members changed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }
 
-  /// Reports a read of the property at an offset to the context.
+  /// Reports to the context that the property at the given offset was read.
   final func didRead(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.didRead(self, property)
   }
 
-  /// Reports a write to the property at an offset to the context.
+  /// Reports to the context that the property at the given offset was set.
   @usableFromInline
   final func didWrite(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }

@@ -2,7 +2,7 @@
 protocol ObjectSource: AnyObject {
   /// Loads the values of a fault.
   ///
-  /// Values that cannot be loaded keep their initial values.
+  /// Properties whose values cannot be loaded keep their initial values.
   func fire(_ object: ManagedObject)
   /// Called before a stored property of an object is set.
   func willChange(_ object: ManagedObject, _ property: PropertyDescription)
@@ -10,9 +10,7 @@ protocol ObjectSource: AnyObject {
   func didRead(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after a property of an observable object has been set.
   func didChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Returns the target of a to-one relationship.
-  ///
-  /// The target may be a fault.
+  /// Returns the target of a to-one relationship, which may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
   /// Loads the members of a to-many relationship into the object and returns them.
   @discardableResult
@@ -23,7 +21,7 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
   /// Sets an unordered to-many relationship and its inverse.
   ///
-  /// - Parameter hashed: If known, the only objects that can have been added.
+  /// - Parameter hashed: The only objects that can have been added, or `nil` if they are unknown.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

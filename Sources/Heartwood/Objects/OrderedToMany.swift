@@ -45,12 +45,12 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
-  /// property returns its previous value.
+  /// While the property is being mutated in place, by a mutating method or through an `inout`
+  /// parameter, reading it returns its previous value.
   ///
-  /// - Complexity: The first read and each assignment are O(members). An in-place mutation compares
-  ///   addresses, which takes ten microseconds for ten thousand members, and updates the
-  ///   relationship only for the objects that are added or removed.
+  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends
+  ///   with a comparison of addresses, which takes ten microseconds for ten thousand members; the
+  ///   relationship is then updated only for the objects that were added or removed.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -82,7 +82,7 @@ extension OrderedToMany: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Loads the members of the ordered relationship at an offset and returns them.
+  /// Loads and returns the members of the ordered relationship at the given offset.
   @usableFromInline
   final func loadedList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset)
@@ -97,7 +97,7 @@ extension ManagedObject {
     return members
   }
 
-  /// Loads the members of the ordered relationship at an offset and returns them for an in-place
+  /// Loads and returns the members of the ordered relationship at the given offset, for an in-place
   /// mutation.
   @usableFromInline
   final func beginChangingList(at offset: Int) -> [ManagedObject] {

@@ -2,8 +2,9 @@ import Foundation
 
 /// Resolves a key path to properties by reading it on an object created for this purpose.
 ///
-/// A key path does not reveal its components. The root object, and each object that one of its
-/// relationships returns, is a prototype that records here which of its properties are read.
+/// A key path does not reveal its components. It is therefore applied to a prototype object, and
+/// the properties that it reads are recorded here. Each relationship that it reads returns a
+/// further prototype.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
@@ -12,9 +13,8 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the properties in a key path, in order.
-  ///
-  /// Returns `nil` if the key path leads to anything other than a stored property.
+  /// Returns the properties in a key path, in order, or `nil` if the key path leads to anything
+  /// other than a stored property.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content
   ) -> [(entity: EntityDescription, property: PropertyDescription)]? {
@@ -26,8 +26,8 @@ final class PropertyProbe: ObjectSource {
     let any: Any = prototype
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
-    // Reading a computed property records the properties that it reads, which mostly have another
-    // type.
+    // If the last component is a computed property, the properties that its getter reads were
+    // recorded. Their types usually differ from that of the computed property.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }
@@ -70,7 +70,7 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
   }
 
-  /// Returns a prototype for the object at the other end of a to-one relationship.
+  /// Records that a to-one relationship was read, and returns a prototype for its target.
   static func destination(_ object: ManagedObject, _ offset: Int) -> ManagedObject? {
     recordRead(of: object, offset)
     guard let probe = object.source as? PropertyProbe,

@@ -3,14 +3,15 @@ import Synchronization
 
 /// Records the property wrappers of an object that the schema creates for inspection.
 ///
-/// Wrappers register when they are initialised, in the order of their declaration; those of a
-/// subclass precede those of its superclass. The options of a declaration are available only at
-/// that moment, unless every object stored them.
+/// Wrappers register when they are initialised: those of a subclass before those of its superclass,
+/// and those of one class in the order of their declaration. The options of a declaration are
+/// available only at that moment, because objects do not store them.
 @usableFromInline
 enum PropertyRecorder {
   /// Whether a recording is active.
   ///
-  /// It is a plain atomic flag, because each wrapper of each new object reads it.
+  /// The flag is atomic and not protected by the mutex, because every wrapper of every new object
+  /// reads it.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)
@@ -28,7 +29,7 @@ enum PropertyRecorder {
   private static let recording = Mutex<Recording?>(nil)
   private static let turn = Mutex(())
 
-  /// Returns the result of `body` and the wrappers that `body` initialises on this thread.
+  /// Runs `body`, and returns its result and the wrappers that it initialises on this thread.
   static func record<Result>(_ body: () -> Result) -> (Result, [Entry]) {
     turn.withLock { _ in
       recording.withLock { $0 = Recording(thread: ObjectIdentifier(Thread.current)) }

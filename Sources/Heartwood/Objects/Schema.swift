@@ -43,10 +43,10 @@ public struct Schema: Sendable {
     private let positions: [ObjectIdentifier: Int]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
-    /// One property along a key path.
+    /// A property on a key path, with the entity that has the property.
     typealias Step = (entity: EntityDescription, property: PropertyDescription)
 
-    /// A sendable wrapper of a key path.
+    /// A sendable wrapper around a key path.
     private struct PathKey: Hashable, @unchecked Sendable {
       // @unchecked because a key path without captured values never changes.
       let keyPath: AnyKeyPath
@@ -59,9 +59,7 @@ public struct Schema: Sendable {
         uniqueKeysWithValues: entities.map { (ObjectIdentifier($0.type), $0.position) })
     }
 
-    /// Returns the entity of a class.
-    ///
-    /// Returns `nil` if the class is not part of the model.
+    /// Returns the entity of a class, or `nil` if the class is not part of the model.
     func entity(of type: AnyClass) -> EntityDescription? {
       positions[ObjectIdentifier(type)].map { entities[$0] }
     }
@@ -109,7 +107,7 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path by its root and value types.
   ///
-  /// The key path's own description contains property names in some builds only.
+  /// The key path's own description contains property names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -7,8 +7,8 @@ struct SchemaBuilder {
   private var failures: [ObjectGraphError] = []
   private var isSeen: Set<ObjectIdentifier> = []
 
-  /// Returns the entities of `types`, of their superclasses, and of all classes that they reach
-  /// through relationships.
+  /// Returns the entities of `types`, of their superclasses, and of all classes reachable through
+  /// relationships, together with the errors found in them.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
     var position = 0
@@ -51,7 +51,7 @@ struct SchemaBuilder {
     }
     guard let properties = properties(of: type) else { return nil }
     var declaration = type.entity
-    // The `entity` of a class that does not override it is that of the superclass.
+    // A class that does not override `entity` inherits it from its superclass.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -66,7 +66,8 @@ struct SchemaBuilder {
   private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Wrappers register from the subclass up, but slots are assigned from the superclass down.
+    // The wrappers of a subclass register before those of its superclass, but slots are assigned in
+    // the opposite order.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -101,10 +102,11 @@ struct SchemaBuilder {
   /// The number of additional objects that are created to find out whether declared values differ
   /// between objects.
   ///
-  /// A single additional object is not enough: random choices from a few values may coincide.
+  /// A single additional object is not enough, because random choices from a few values may
+  /// coincide.
   private static let prototypeCount = 7
 
-  /// Returns the values of an attribute in new objects.
+  /// Returns the initial value of an attribute in each of the given objects.
   private mutating func initialValues(
     _ field: ClassLayout.Field, _ objects: [ManagedObject], _ type: ManagedObject.Type
   ) -> [StoredValue] {
@@ -119,10 +121,10 @@ struct SchemaBuilder {
     }
   }
 
-  /// Returns whether a date is the current time.
+  /// Returns whether a value is a date that is close to the current time.
   ///
-  /// The current time differs between objects, but the clock may be too coarse to show this for
-  /// objects created in immediate succession.
+  /// A declared value such as `Date()` differs between objects, but objects created in immediate
+  /// succession may show no difference if the clock is coarse.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -154,7 +156,7 @@ struct SchemaBuilder {
       do {
         link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
       } catch {
-        fail("An Inverse in the entity of \(entity.name) is invalid: \(error.message)")
+        fail("An Inverse rule of \(entity.name) is invalid: \(error.message)")
       }
     }
   }
@@ -173,7 +175,7 @@ struct SchemaBuilder {
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
             + "class.")
       }
-      // Subentities have both relationships at the same slots.
+      // Subentities inherit both relationships at the same slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }
@@ -207,7 +209,7 @@ struct SchemaBuilder {
         do {
           try builder.derive(rule, of: entity)
         } catch {
-          fail("A Derived in the entity of \(entity.name) is invalid: \(error.message)")
+          fail("A Derived rule of \(entity.name) is invalid: \(error.message)")
         }
       }
     }
@@ -259,7 +261,7 @@ struct SchemaBuilder {
 extension PropertyDescription {
   /// Returns the slot of the property.
   ///
-  /// - Throws: `invalidModel` if the values have no order that an index could use.
+  /// - Throws: `invalidModel` if values of its type have no order that an index could use.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let storageType, _) = kind, storageType != .json, storageType != .decimal {
       return slot

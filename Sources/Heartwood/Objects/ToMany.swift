@@ -45,8 +45,8 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// During an in-place mutation, by a mutating method or an `inout` parameter, reading the
-  /// property returns its previous value.
+  /// While the property is being mutated in place, by a mutating method or through an `inout`
+  /// parameter, reading it returns its previous value.
   ///
   /// - Complexity: The first read and each assignment are O(members). In-place insertion and
   ///   removal are O(1), except for the first one after the object was read or saved.
@@ -84,9 +84,7 @@ public struct ToMany<Destination: ManagedObject> {
 @usableFromInline
 final class SetChange {
   fileprivate var recording: UInt64 = 0
-  /// The storage of the set's elements.
-  ///
-  /// It is `nil` if the set was replaced with another set.
+  /// The storage of the set's elements, or `nil` if the set was replaced with another set.
   fileprivate weak var storage: AnyObject?
 
   @usableFromInline
@@ -99,7 +97,7 @@ extension ToMany: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Loads the members of the to-many relationship at an offset.
+  /// Loads the members of the to-many relationship at the given offset.
   ///
   /// - Parameter areRead: Whether the caller reads the members, rather than only mutating them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
@@ -109,7 +107,7 @@ extension ManagedObject {
     if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
   }
 
-  /// Loads the members of the unordered relationship at an offset and returns them.
+  /// Loads and returns the members of the unordered relationship at the given offset.
   @usableFromInline
   final func loadedSet(at offset: Int) -> Set<ManagedObject> {
     loadMembers(at: offset)
@@ -124,8 +122,8 @@ extension ManagedObject {
     return members
   }
 
-  /// Loads the members of the unordered relationship at an offset and returns them for an in-place
-  /// mutation.
+  /// Loads and returns the members of the unordered relationship at the given offset, for an
+  /// in-place mutation.
   @usableFromInline
   final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
     loadMembers(at: offset, areRead: false)
@@ -169,9 +167,7 @@ extension ManagedObject {
     source.relate(self, property, to: members, hashed: hashed)
   }
 
-  /// Returns the storage of a set's elements.
-  ///
-  /// A set has no other stored property.
+  /// Returns the storage of a set's elements, which is the only stored property of a set.
   private static func storage(of members: Set<ManagedObject>) -> AnyObject {
     unsafeBitCast(members, to: AnyObject.self)
   }

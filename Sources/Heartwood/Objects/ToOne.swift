@@ -68,7 +68,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The number of an object that has not been accessed yet.
+  /// The number of a related object that has not been accessed yet.
   case number(Int64)
   case object(ManagedObject)
 }
@@ -119,20 +119,18 @@ extension ManagedObject {
     return target
   }
 
-  /// Returns the value that was set for the relationship at an offset while the object is not in a
-  /// context.
+  /// Returns the value that was set for the relationship at the given offset while the object is
+  /// not in a context, or `nil` if none was set.
   ///
-  /// Returns `nil` if the relationship was not set.
-  ///
-  /// Traps if the object's context was deallocated, because the related objects are unknown then.
+  /// Traps if the object's context was deallocated, because the related objects are then unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
     return nil
   }
 
-  /// Inserts this object into the context of an object that it is about to be related to, if this
-  /// object is not in a context yet.
+  /// Inserts this object, if it is not in a context yet, into the context of an object that it is
+  /// about to be related to.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

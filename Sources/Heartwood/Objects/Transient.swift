@@ -25,7 +25,8 @@ public struct Transient<Value> {
 
   /// The property's value in an object.
   ///
-  /// Reading it loads a fault first, so that `awakeFromFetch` can set the property.
+  /// If the object is a fault, reading the property loads the object first, so that
+  /// `awakeFromFetch` can set the property.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

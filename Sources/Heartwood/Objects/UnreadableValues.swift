@@ -1,15 +1,14 @@
 /// Handles attributes whose stored value this program cannot decode.
 ///
-/// Examples are the raw value of an enumeration case that only a later version has, or the JSON of
-/// a type that has changed.
-///
-/// Reading such an attribute returns `nil` or the declared value, and the object keeps the stored
-/// value.
+/// For example, the value may be the raw value of an enumeration case that only a later version of
+/// the program has, or the JSON of a type that has changed. Reading such an attribute returns `nil`
+/// or the declared value, and the object keeps the stored value.
 extension ManagedObject {
   /// The stored values of attributes that this program cannot decode, by property name.
   ///
   /// Such an attribute is `nil` if it is optional; otherwise it has its declared value. The row
-  /// keeps the stored value until the attribute is set. Reading this property loads a fault first.
+  /// keeps the stored value until the attribute is set. If the object is a fault, reading this
+  /// property loads the object first.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let unreadable, let entity = entityDescription else { return [:] }
@@ -17,7 +16,7 @@ extension ManagedObject {
       uniqueKeysWithValues: unreadable.map { (entity.properties[$0.key].name, $0.value) })
   }
 
-  /// Sets an attribute without notifying anyone.
+  /// Sets an attribute without notifying observers.
   ///
   /// If the value cannot be decoded, the attribute gets a substitute.
   ///
@@ -63,9 +62,8 @@ extension PropertyDescription {
 }
 
 extension ManagedObject {
-  /// Decodes a stored value of an attribute.
-  ///
-  /// Returns a substitute if the value cannot be decoded.
+  /// Decodes a stored value of an attribute, or returns a substitute if the value cannot be
+  /// decoded.
   ///
   /// - Throws: `corrupt` if the value's type does not match the property.
   static func value<M: ManagedObject, Value: AttributeValue>(

@@ -39,7 +39,7 @@ struct FormatToken {
 
   func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
 
-  /// The token as an error message describes it.
+  /// A description of the token for error messages.
   var found: String { kind == .end ? "the end" : "\"\(source)\"" }
 }
 

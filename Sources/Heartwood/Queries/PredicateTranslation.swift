@@ -3,9 +3,9 @@ import Foundation
 /// Translates a Foundation predicate to a query expression.
 ///
 /// The nodes of a `Predicate` are generic types without a common protocol. Each supported node type
-/// conforms to a protocol of this module unconditionally, so that an unknown child node does not
-/// hide the other nodes. An unsupported subexpression without variables is evaluated to a constant.
-/// Other unsupported nodes cause an error that names the node.
+/// conforms to ``TranslatableNode`` unconditionally, so that the node is recognised even if one of
+/// its child nodes is unsupported. An unsupported subexpression without variables is evaluated to a
+/// constant. Other unsupported nodes cause an error that names the node.
 final class PredicateTranslation {
   let schema: Schema.Content
   private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
@@ -58,7 +58,7 @@ final class PredicateTranslation {
       "A predicate contains an unsupported expression: \(Self.shown(node)).")
   }
 
-  /// Returns a node's description, which is as close to the source code as possible.
+  /// Returns a description of a node that is as close to the source code as possible.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"
@@ -74,7 +74,7 @@ final class PredicateTranslation {
     return known
   }
 
-  /// Translates an expression in which a variable represents the elements of a collection.
+  /// Translates an expression in which a variable represents each element of a collection.
   func element<Value>(
     _ variable: PredicateExpressions.Variable<Value>, in test: Any
   ) throws -> (variable: Int, test: QueryExpression) {
@@ -108,7 +108,7 @@ final class PredicateTranslation {
         .unsupportedPredicate,
         path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
           + " are several "
-          + "stored properties, but a key path in a predicate must lead to one property.")
+          + "properties, but a key path in a predicate must consist of a single stored property.")
     }
     return .property(base, .known(step.property, step.entity))
   }

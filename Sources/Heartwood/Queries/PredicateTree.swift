@@ -1,7 +1,7 @@
 /// A predicate that is composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// if a loop adds one term at a time, so no code recurses through a tree without a depth limit.
+/// if a loop adds one term at a time, so no code may recurse through a tree without a depth limit.
 // @unchecked because `content` changes only in `deinit`, in nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
@@ -20,14 +20,10 @@ final class PredicateTree: @unchecked Sendable {
   /// Creates a leaf, which is a predicate that is not composed of others.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
-  /// Creates the conjunction of the operands.
-  ///
-  /// Without operands, it matches everything.
+  /// Creates the conjunction of the operands, which matches everything if there are no operands.
   convenience init(all operands: [PredicateTree]) { self.init(.all(operands)) }
 
-  /// Creates the disjunction of the operands.
-  ///
-  /// Without operands, it matches nothing.
+  /// Creates the disjunction of the operands, which matches nothing if there are no operands.
   convenience init(any operands: [PredicateTree]) { self.init(.any(operands)) }
 
   /// The negation of the predicate.
@@ -60,8 +56,8 @@ final class PredicateTree: @unchecked Sendable {
 
   /// Returns the expression of the predicate.
   ///
-  /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms;
-  ///   the errors that its leaves throw.
+  /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms,
+  ///   or the error that a leaf throws.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     var reading = Reading(schema: schema)
     return try reading.expression(of: self, depth: 1)
@@ -114,8 +110,8 @@ final class PredicateTree: @unchecked Sendable {
 extension QueryExpression {
   /// The maximum nesting depth of a predicate.
   ///
-  /// All code that processes an expression recurses once per level. This depth fits the smallest
-  /// stack of a thread, 512 KiB.
+  /// Code that processes an expression recurses once per level. At this depth, it fits in the
+  /// smallest stack of a thread, which is 512 KiB.
   static var maxDepth: Int { 64 }
   /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }

@@ -13,9 +13,8 @@ struct QueryConstant: Sendable {
 }
 
 extension QueryExpression {
-  /// Creates a constant or a list of constants from a value.
-  ///
-  /// Returns `nil` if predicates do not support the value's type.
+  /// Creates a constant or a list of constants from a value, or returns `nil` if predicates do not
+  /// support the value's type.
   init?(value: Any) {
     switch value {
     // The most common types come first, because the dynamic casts below take longer.
@@ -59,7 +58,7 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, if there are any, and whether the upper bound is included.
+  /// The bounds, which may be `nil`, and whether the upper bound is included.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -41,9 +41,8 @@ extension QueryDemand {
     return result
   }
 
-  /// Returns the union of the values in several tests.
-  ///
-  /// Returns `nil` if any of the tests is not a list of values.
+  /// Returns the union of the values in several tests, or `nil` if any test is not a list of
+  /// values.
   private static func values(_ tests: [Test]) -> Test? {
     var values: [StoredValue] = []
     for test in tests {
@@ -53,9 +52,8 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests.
-  ///
-  /// Returns `nil` if the range would be unbounded or does not exist.
+  /// Returns the smallest range that covers several tests, or `nil` if it would be unbounded or
+  /// does not exist.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {

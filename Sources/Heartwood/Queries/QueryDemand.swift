@@ -1,9 +1,9 @@
 /// A test that an index or a key lookup can perform, and that every object matching a condition
 /// passes.
 ///
-/// Objects that do not match the condition may pass the test, too.
+/// Objects that do not match the condition may pass the test too.
 struct QueryDemand {
-  /// What a demand tests.
+  /// The value that a demand tests.
   enum Subject: Hashable {
     /// A property, identified by its slot.
     case property(Int)
@@ -14,20 +14,19 @@ struct QueryDemand {
   enum Test {
     /// The value is one of several values.
     case among([StoredValue])
-    /// The value is not `nil` and lies between two bounds, which are included.
+    /// The value is not `nil` and lies between two inclusive bounds, either of which may be absent.
     case range(StoredValue?, StoredValue?)
-    /// The value is a string with a prefix.
+    /// The value is a string that starts with a prefix.
     case prefix(String)
   }
 
   let subject: Subject
   let test: Test
 
-  /// Creates the demand of a comparison between a term and a constant.
-  ///
-  /// Returns `nil` if no lookup can perform the test.
+  /// Creates the demand that follows from a comparison between a term and a constant, or returns
+  /// `nil` if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // No comparison with NaN holds, which no range can express.
+    // No comparison with NaN holds, and a range cannot express this.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -58,7 +57,7 @@ struct QueryDemand {
     self.test = test
   }
 
-  /// Creates the demand that a string has a prefix.
+  /// Creates the demand that a string starts with a prefix.
   init?(_ term: QueryTerm, prefix: String) {
     guard let subject = term.subject, !prefix.isEmpty, term.holds(.string(prefix)) else {
       return nil
@@ -104,9 +103,8 @@ extension QueryTerm {
     }
   }
 
-  /// Converts a bound to the storage type of the term, widening the range if necessary.
-  ///
-  /// Returns `nil` if there is no such bound.
+  /// Converts a bound to the storage type of the term, widening the range if necessary, or returns
+  /// `nil` if there is no such bound.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
     switch (property?.fieldStorageType, value) {

@@ -1,21 +1,21 @@
-/// An unresolved expression of a predicate, which both predicate languages are translated to.
+/// An unresolved expression of a predicate, into which both predicate languages are translated.
 ///
 /// ``QueryResolver`` resolves the names in the expression for an entity, and checks the types.
 indirect enum QueryExpression: Sendable {
   case constant(QueryConstant)
   /// Several values, such as those after `IN`.
   case list([QueryExpression])
-  /// A variable.
+  /// A variable, identified by its number.
   ///
-  /// Variable 0 is the fetched object; other variables are elements of the collections being
-  /// iterated over.
+  /// Variable 0 is the fetched object; the others are elements of the collections being iterated
+  /// over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
   case comparison(QueryExpression, QueryComparison, QueryExpression, StringOptions)
   /// Whether a value is in a range.
   ///
-  /// `isClosed` tells whether the range includes its upper bound.
+  /// `isClosed` is `true` if the range includes its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
   /// Whether a collection contains a value.
   case membership(QueryExpression, QueryExpression, StringOptions)
@@ -75,11 +75,11 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern in which `*` stands for any characters and `?` for one character.
+  /// Matches a pattern in which `*` stands for any number of characters and `?` for one character.
   case like
   /// Matches the entire string against a regular expression.
   case matches
-  /// Finds a match of a regular expression in the string.
+  /// Searches the string for a match of a regular expression.
   case containsMatch
 }
 

@@ -12,9 +12,9 @@ public import Foundation
 /// ```
 ///
 /// The operators have the same meaning in both languages. Names are resolved when the predicate is
-/// used. A predicate may have up to a million terms and up to 64 levels of nesting. Any number of
-/// terms that are joined by the same operator, in a loop or with ``any(_:)`` and ``all(_:)``, form
-/// one level.
+/// used. A predicate may have up to a million terms and up to 64 levels of nesting. Terms that are
+/// joined by the same operator, whether in a loop or with ``any(_:)`` or ``all(_:)``, form a single
+/// level.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 
@@ -33,15 +33,15 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
   ///   - arguments: The values for the placeholders of the format, in order.
-  /// - Throws: `predicateSyntax`, with the column and what was expected there, if the format cannot
-  ///   be parsed or the arguments do not fit the placeholders.
+  /// - Throws: `predicateSyntax` if the format cannot be parsed or the arguments do not fit the
+  ///   placeholders. The message states the column and what was expected there.
   public init(format: String, _ arguments: any Sendable...) throws {
     try self.init(format: format, arguments: arguments)
   }
 
   /// Creates a predicate from a string in the format language, with an array of arguments.
   ///
-  /// The parameters and errors are those of ``init(format:_:)``.
+  /// The parameters and errors are the same as those of ``init(format:_:)``.
   public init(format: String, arguments: [any Sendable]) throws {
     let expression = try FormatParser.expression(format, arguments)
     tree = PredicateTree { _ in expression }
@@ -60,14 +60,14 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Returns the conjunction of several predicates.
   ///
-  /// Without predicates, it matches every object.
+  /// If there are no predicates, the result matches every object.
   public static func all(_ predicates: some Sequence<QueryPredicate>) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: predicates.map(\.tree)))
   }
 
   /// Returns the disjunction of several predicates.
   ///
-  /// Without predicates, it matches no object.
+  /// If there are no predicates, the result matches no object.
   ///
   /// ```swift
   /// request.predicate = .any(words.map { word in

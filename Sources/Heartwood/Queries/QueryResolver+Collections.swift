@@ -20,7 +20,8 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // A single element decides: a match for `any` and `none`, a mismatch for `all`.
+        // A single element decides the result: one that matches for `any` and `none`, or one that
+        // does not match for `all`.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone

@@ -156,8 +156,8 @@ extension QueryResolver {
       let function = operation.function(type.isNothing ? .integer : type)
     else {
       throw Self.unsupported(
-        "\(first.name) is \(first.type.phrase) and \(second.name) is "
-          + "\(second.type.phrase), which the operator does not support.")
+        "The operator cannot be applied to \(first.name) (\(first.type.phrase)) and "
+          + "\(second.name) (\(second.type.phrase)).")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

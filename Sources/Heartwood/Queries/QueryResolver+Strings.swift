@@ -82,8 +82,8 @@ extension QueryResolver {
 extension StringOperator {
   fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
-    // Characters are compared, so that a part of a character is not found. Every string contains
-    // the empty string.
+    // Characters are compared, so part of a character never matches. Every string contains the
+    // empty string.
     case .contains: text.has(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
@@ -96,7 +96,7 @@ extension StringOperator {
 extension String {
   /// Returns whether the string contains another string, comparing characters.
   fileprivate func has(_ wanted: String) -> Bool {
-    // In ASCII strings, every byte is a character, except for CR LF.
+    // In an ASCII string, every byte is a character, except that CR LF is a single character.
     let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
     guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
       return wanted.isEmpty || contains(wanted)
@@ -112,9 +112,9 @@ extension String {
   }
 }
 
-/// A pattern in which `*` stands for any characters and `?` for one character.
+/// A pattern in which `*` stands for any number of characters and `?` for one character.
 ///
-/// A backslash escapes both.
+/// A backslash makes the following `*` or `?` literal.
 struct Wildcards {
   private enum Element: Equatable {
     case character(Character)

@@ -170,8 +170,8 @@ final class QueryResolver {
 
   /// Resolves a constant.
   ///
-  /// An object ID is replaced with the current number of the object, which may have been saved
-  /// since.
+  /// If the constant is an object ID, it is replaced with the object's current number, because the
+  /// object may have been saved since the ID was read.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
@@ -344,9 +344,8 @@ final class QueryResolver {
     }
   }
 
-  /// Returns a function that reads a term's single value.
-  ///
-  /// The value is converted to a decimal number if `type` requires it.
+  /// Returns a function that reads a term's single value and converts it to a decimal number if
+  /// `type` requires this.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }

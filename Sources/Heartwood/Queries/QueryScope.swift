@@ -11,10 +11,10 @@ final class QueryScope {
   /// The current elements of the collections that are being iterated over, by variable.
   var variables: [StoredValue]
 
-  // The subject, which is a record with its entity, or an object. The entity and the object are not
+  // The subject is either a record with its entity, or an object. The entity and the object are not
   // retained, because that would take longer than reading a record; both outlive the closure that
-  // uses them. The variables skip exclusivity checks because one thread uses a scope, for one
-  // closure at a time.
+  // uses them. The variables skip exclusivity checks, because a scope is used by one thread, for
+  // one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -135,11 +135,12 @@ final class QueryScope {
 
 /// The position of a property in records.
 ///
-/// It is cached for the layout of the last record, because the next record mostly has the same
+/// It is cached for the layout of the last record, because the next record usually has the same
 /// layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The variables skip exclusivity checks, because one thread reads them for every record.
+  // The variables skip exclusivity checks, because they are read for every record, by one thread
+  // only.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0

@@ -23,9 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The demands that follow from the term as a condition.
-  ///
-  /// All of them hold if the condition holds.
+  /// The demands that hold whenever the term, used as a condition, holds.
   var demands: [QueryDemand] = []
 
   init(
@@ -59,9 +57,9 @@ struct QueryTerm {
 
 extension QueryTerm {
   /// Converts a constant to the type of the term that it is compared with, if that preserves the
-  /// value.
+  /// value, so that an index can look it up.
   ///
-  /// An index can then look up the constant. Other terms are returned unchanged.
+  /// Terms that are not constants are returned unchanged.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -81,7 +79,7 @@ extension StoredValue {
       guard let number = Double(exactly: value) else { return self }
       return StoredValue.double(number).fitted(to: term)
     case (.double(bits: let bits), .number):
-      // A literal has more digits than a `Float` attribute can store.
+      // A literal may have more digits than a `Float` attribute can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
       // A number outside the range of `Float` equals no value that the attribute can have.

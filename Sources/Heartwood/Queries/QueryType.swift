@@ -12,9 +12,7 @@ indirect enum QueryType: Sendable {
   case bytes
   /// A value of a `Codable` type, which can only be compared with `nil`.
   case opaque
-  /// An object of an entity.
-  ///
-  /// If the entity is `nil`, the object may belong to any entity.
+  /// An object of an entity, or of any entity if the entity is `nil`.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -98,9 +96,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// Returns a type that the values of both types can be converted to.
-  ///
-  /// Returns `nil` if there is no such type.
+  /// Returns a type to which the values of both types can be converted, or `nil` if there is none.
   func commonType(with other: QueryType) -> QueryType? {
     switch (self, other) {
     case (.nothing, _): return other

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Performs the arithmetic in predicates, which never traps.
+/// Performs the arithmetic in predicates.
 ///
-/// An undefined result is `nil`.
+/// The operations never trap; an undefined result is `nil`.
 extension ArithmeticOperation {
   /// Returns the result of the operation for two integers, which is also an integer.
   func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
@@ -50,9 +50,8 @@ extension ArithmeticOperation {
     return result.flatMap { $0.isNaN ? nil : .string($0.description) } ?? .null
   }
 
-  /// Returns the function that performs the operation on values of a type.
-  ///
-  /// Returns `nil` if the operation does not apply to the type.
+  /// Returns the function that performs the operation on values of a type, or `nil` if the
+  /// operation does not apply to the type.
   func function(_ type: QueryType) -> ((StoredValue, StoredValue) -> StoredValue)? {
     switch type {
     case .integer where self != .power: integers
@@ -89,9 +88,8 @@ extension StoredValue {
 extension Summary {
   /// Returns the aggregate of the given values.
   ///
-  /// `nil` values are included only in `count`.
-  ///
-  /// Without values, the sum is 0 and the other aggregates are `nil`.
+  /// `nil` values are included only in `count`. If there are no values, the count and the sum are
+  /// 0, and the other aggregates are `nil`.
   func result(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     if self == .count { return .integer(Int64(values.count)) }
     let present = values.filter { !$0.isNull }

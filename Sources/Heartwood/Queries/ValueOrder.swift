@@ -19,7 +19,8 @@ extension StoredValue {
   /// Compares two values.
   ///
   /// Returns a negative number if this value precedes the other, a positive number if it follows
-  /// the other, and 0 if they are equal. Returns `nil` if they are unordered, as `nil` and NaN are.
+  /// the other, and 0 if they are equal. Returns `nil` if the two values have no order, for example
+  /// if one of them is `nil` or NaN.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -90,9 +91,7 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns a string with the ignored differences removed.
-  ///
-  /// Other values are returned unchanged.
+  /// Returns a string without the differences to be ignored, or any other value unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
@@ -123,7 +122,8 @@ extension QueryComparison {
     }
   }
 
-  /// Returns whether the comparison of two values holds, at least one of which is a decimal number.
+  /// Returns whether the comparison of two values, at least one of which is a decimal number,
+  /// holds.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull

@@ -1,4 +1,4 @@
-/// A view of a record's bytes that reads single fields without decoding the others.
+/// A view of a record's bytes that reads individual fields without decoding the others.
 ///
 /// A view is valid only as long as the bytes and the layouts that it refers to. Because the bytes
 /// come from a file, the initializer and the methods that read fields throw `corrupt` if the record
@@ -17,7 +17,7 @@ struct RecordView {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
-      throw StorageError(.corrupt, "A record has an unknown layout, number \(number).")
+      throw StorageError(.corrupt, "A record has layout number \(number), which is unknown.")
     }
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes
@@ -51,8 +51,7 @@ struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bits of a fixed-length field of up to eight bytes, starting with the least
-  /// significant bit.
+  /// Returns the bits of a fixed-length field of up to eight bytes, in the low bits of the result.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {

@@ -9,12 +9,12 @@ extension RawSpan {
     try withUnsafeBytes { try body(RecordView($0, layouts)) }
   }
 
-  /// Returns the eight bytes as an integer, which is stored least significant byte first.
+  /// Returns the eight bytes as an integer, which is stored in little-endian order.
   ///
   /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
-      throw StorageError(.corrupt, "Found \(byteCount) bytes where a number has 8 bytes.")
+      throw StorageError(.corrupt, "A stored number has \(byteCount) bytes instead of 8.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }

@@ -1,4 +1,4 @@
-/// Recomputes the derived attributes that are affected by changes of rows.
+/// Recomputes the derived attributes that are affected by changes to rows.
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
@@ -37,9 +37,10 @@ struct DerivedRows {
     if model.hasDerived { affected.insert(number) }
   }
 
-  /// Marks the objects that have attributes derived from a row, when the row is written or deleted.
+  /// Marks the objects that have attributes derived from a row that is written or deleted.
   ///
-  /// - Parameter isNew: Whether only rows that are also written can be related to the row.
+  /// - Parameter isNew: Whether the row is new, so that only rows that are also written can be
+  ///   related to it.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -84,9 +85,8 @@ struct DerivedRows {
 
   /// Marks the objects affected by changes that do not change relationships.
   ///
-  /// Their derived attributes are recomputed at the end of the transaction.
-  ///
-  /// In a new row, attributes derived over a relationship get the value for no related objects.
+  /// The derived attributes of these objects are recomputed at the end of the transaction. In new
+  /// rows, attributes derived over a relationship get the value for no related objects.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -97,19 +97,18 @@ struct DerivedRows {
     try markAllDependents(of: changes)
   }
 
-  /// Recomputes attributes that are derived from other rows.
-  ///
-  /// Both changed rows and otherwise unchanged rows are updated.
+  /// Recomputes the attributes that are derived from other rows, in changed rows and in otherwise
+  /// unchanged rows.
   ///
   /// - Precondition: All relationships have been written.
-  /// - Returns: The changes of the otherwise unchanged rows. These rows keep their versions, so
+  /// - Returns: The changes to the otherwise unchanged rows. These rows keep their versions, so
   ///   that other contexts see their objects as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try markAllDependents(of: changes)
     for change in changes.list
     where !change.isDeleted && change.storage.entity.derivesOverRelationship {
-      // A row without any recomputed attribute is not rewritten.
+      // Do not rewrite a row in which no attribute is recomputed.
       guard change.isEffective || affected.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)
@@ -132,7 +131,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Returns the values of a row, recomputing those derived over relationships.
+  /// Returns the values of a row, with those derived over relationships recomputed.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

@@ -41,12 +41,12 @@ extension ManagedObjectContext {
 
   /// Assigns permanent numbers to new objects.
   ///
-  /// Returns the new objects whose row already has another object in this context.
+  /// - Returns: The new objects for whose rows this context already has another object.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes objects of child contexts that stand for rows into which new objects were merged.
+  /// Refreshes the objects of child contexts whose rows had new objects merged into them.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Copies the values that differ from a row to its object.
+  /// Updates the values of an object that differ from those of its row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
@@ -155,8 +155,8 @@ extension ManagedObjectContext {
         change.updated.insert(id)
       }
     }
-    // The token is `nil` if the generation no longer exists, because nothing can be pinned to it
-    // then.
+    // The token is `nil` if the generation no longer exists, because contexts can then no longer be
+    // pinned to it.
     change.generation = token(of: generation)
     return change
   }

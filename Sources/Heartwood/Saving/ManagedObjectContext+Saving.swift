@@ -1,17 +1,17 @@
 extension ManagedObjectContext {
   /// Saves all changes to the store in one transaction, which creates one generation.
   ///
-  /// A save first calls `willSave` on the changed objects, repeatedly if that changes objects, and
-  /// then `validate`. It resolves conflicts with ``mergePolicy``, writes everything in one
-  /// transaction, assigns permanent IDs to new objects and calls `didSave`. If there are no
+  /// A save first calls `willSave` on the changed objects, and again on objects that these calls
+  /// change. It then calls `validate`, resolves conflicts with ``mergePolicy``, writes everything
+  /// in one transaction, assigns permanent IDs to new objects and calls `didSave`. If there are no
   /// changes, nothing is written.
   ///
   /// A context that is pinned to a generation advances to the new generation, or to the newest one
   /// if there are no changes, unless ``generationAfterSave`` specifies otherwise.
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
-  ///   `constraintConflict`; errors thrown by `willSave` or a custom policy; errors of writing to
-  ///   the store. The objects and their changes are not affected by a failed save.
+  ///   `constraintConflict`; an error thrown by `willSave` or a custom policy; or an error from
+  ///   writing to the store. A failed save does not affect the objects and their changes.
   /// - Complexity: For each changed object, one row is read and written, and one entry is written
   ///   for each of its indexes. The save syncs once.
   public func save() throws {
@@ -70,9 +70,8 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Makes the next save check that no other context has changed an object.
-  ///
-  /// The object is checked even if it has no changes in this context.
+  /// Makes the next save check that no other context has changed an object, even if the object has
+  /// no changes in this context.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -96,8 +95,9 @@ extension ManagedObjectContext {
 
   // MARK: Before the commit
 
-  /// The maximum number of rounds of `willSave` calls, because each round may change further
-  /// objects.
+  /// The maximum number of rounds of `willSave` calls.
+  ///
+  /// A limit is needed because each round may change further objects.
   private static let roundLimit = 100
 
   private func callWillSave() throws {
@@ -140,9 +140,8 @@ extension ManagedObjectContext {
     return failures
   }
 
-  /// Returns the errors that prevent the deletion of an object.
-  ///
-  /// Such an error is caused by related objects that are not deleted, too.
+  /// Returns the errors that prevent the deletion of an object because of related objects that are
+  /// not deleted as well.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }
     return entity.relationships.compactMap { property in

@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects of classes that the model lacks have changed since the generation. Revert with a "
-          + "model that has these classes.")
+        "Objects of classes that the model lacks have changed since that generation. Revert with "
+          + "a model that has these classes.")
     }
     self.model = model
     self.difference = difference
@@ -55,9 +55,9 @@ struct RevertRequest {
     return result
   }
 
-  /// Adds the deletion of a row that did not exist in the generation.
+  /// Adds the deletion of a row that did not exist in the target generation.
   ///
-  /// Delete rules do not apply, because the related rows are also reverted.
+  /// Delete rules do not apply, because the related rows are reverted too.
   private func delete(_ change: RowChange) {
     changes.delete(RowChanges.Deletion(change: change, followsRules: false))
   }

@@ -1,4 +1,4 @@
-/// The change of one row in a transaction, with the row's current and new values.
+/// A change to one row in a transaction, with the row's current and new values.
 ///
 /// It is a class because the lists of changes are traversed several times, and each step then
 /// retains one object instead of four. Its variables skip exclusivity checks, because they hold
@@ -14,19 +14,19 @@ final class RowChange {
   @exclusivity(unchecked) var after: [StoredValue]
   /// Whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the change is that of a new object, which may be merged into an existing row.
+  /// Whether the change inserts a new object, which may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
-  /// The object's number before the transaction succeeds, for error messages.
+  /// The number that the object has until the transaction succeeds, for error messages.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
   /// Whether the change belongs to an object that is being saved.
   @exclusivity(unchecked) var isOfObject = false
-  /// The slots that were set in a new object.
+  /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
   /// The slots of references that were set.
   ///
   /// Setting such a reference separates the new target from its previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
-  /// The edits of to-many relationships, by slot.
+  /// The edits to the to-many relationships, by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   @exclusivity(unchecked) var touched: Set<Int> = []
@@ -68,13 +68,13 @@ final class RowChange {
   }
 }
 
-/// The changes of one to-many relationship of an object.
+/// The changes to a to-many relationship of an object.
 struct MemberEdit {
   /// The members to add, in order.
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// The members of an ordered relationship according to the object, if they were loaded.
+  /// The object's own members of an ordered relationship, if they were loaded.
   var mine: [ObjectNumber]?
   /// The members at the time they were read.
   var base: [ObjectNumber]?

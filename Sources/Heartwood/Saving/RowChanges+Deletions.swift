@@ -1,21 +1,20 @@
 /// Determines the consequences of deletions from the delete rules and the store's contents.
 extension RowChanges {
-  /// A row to delete, and the relations that its object removed before it was deleted.
+  /// A row to delete, and the relations that its object lost before it was deleted.
   struct Deletion {
     let change: RowChange
-    /// The previous targets of references that were set, by slot.
-    ///
-    /// The value is `nil` if a reference had no target.
+    /// The previous targets of references that were set, by slot; `nil` if a reference had no
+    /// target.
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether a denial by objects in memory has already been reported.
+    /// Whether it has already been reported that objects in memory deny the deletion.
     var isDenied = false
   }
 
-  /// An error that prevents the deletion of a row, unless the related rows are deleted, too.
+  /// An error that prevents the deletion of a row, unless the related rows are deleted too.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
@@ -70,13 +69,12 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether a relation of a deleted row is ignored by the delete rules.
+  /// Returns whether the delete rules ignore a relation of a deleted row.
   ///
-  /// The rules ignore a relation that the row's object removed before it was deleted. They also
-  /// ignore a relation whose other object refers to a different object after the save.
-  ///
-  /// The relation still counts if the change that removed it loses in a conflict. This change is
-  /// the deletion of the other object or the edit of its reference.
+  /// The rules ignore a relation that was removed from the row's object before the deletion. They
+  /// also ignore a relation whose other object refers to a different object after the save.
+  /// However, they respect the relation if the change that removed it, which is the deletion of the
+  /// other object or the edit to its reference, loses in a conflict.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -92,7 +90,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// Returns the objects at the other end of a relationship, as stored.
+  /// Returns the objects that the store has at the other end of a relationship.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]

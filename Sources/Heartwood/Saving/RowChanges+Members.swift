@@ -1,11 +1,11 @@
-/// The member lists to merge, in the order in which they were encountered.
+/// The edits to member lists, in the order in which the lists were encountered.
 struct ListEdits {
   struct Key: Hashable {
     let owner: ObjectNumber
     let slot: Int
   }
 
-  /// A member of a relationship's list, seen from one end of the relationship.
+  /// A member of a relationship, as seen from the object at one end.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int
@@ -65,8 +65,8 @@ extension RowChanges {
 
   /// Returns the added members, as seen from both ends of each relationship.
   ///
-  /// A member may be removed under the number of a new object and added under that of the row into
-  /// which this object was merged. Such a member is not removed.
+  /// A member may be removed under the number of a new object and added under the number of the row
+  /// into which that object was merged. Such a member must not be removed.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }
@@ -90,7 +90,7 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // This relationship is determined by the references of its members.
+    // The references of the members determine this relationship.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
@@ -106,7 +106,7 @@ extension RowChanges {
     }
   }
 
-  /// Adds a member to one side of a relationship, or removes it from there.
+  /// Adds a member to one side of a relationship, or removes it from that side.
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {

@@ -1,10 +1,10 @@
-/// Updates references, so that none refers to a missing row and both ends of each pair agree.
+/// Updates references so that none refers to a missing row and the two ends of each pair agree.
 extension RowChanges {
-  /// Redirects references from new objects to the rows they were merged into, and clears references
+  /// Redirects references to new objects that were merged into existing rows, and clears references
   /// to missing rows.
   ///
-  /// Afterwards, it pairs the objects of one-to-one relationships and marks the objects whose
-  /// members change.
+  /// It then pairs the objects of one-to-one relationships, and marks the objects whose members
+  /// change.
   func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -29,8 +29,8 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears references that have no inverse and refer to missing rows, in rows that are written
-  /// anyway.
+  /// Clears, in rows that are written anyway, the references that have no inverse and refer to
+  /// missing rows.
   ///
   /// The deletion of the target did not change these references.
   func clearDanglingReferences() throws {
@@ -55,7 +55,7 @@ extension RowChanges {
 
   // MARK: One to one
 
-  /// A request to pair two objects, from one end of a one-to-one relationship.
+  /// A request by one end of a one-to-one relationship to pair two objects.
   private struct Claim {
     let change: RowChange
     let slot: Int
@@ -102,7 +102,7 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs two objects, unless one of them has already been paired or the edit of its reference
+  /// Pairs two objects, unless one of them has already been paired or the edit to its reference
   /// lost in a conflict.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
@@ -115,7 +115,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An edited end takes over a partner that another object has; an end that was not edited does
+      // An end that was edited takes a partner from another object; an end that was not edited does
       // not.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
@@ -131,16 +131,14 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets an end to its stored value.
-  ///
-  /// An object that was paired with itself is unpaired.
+  /// Resets an end to its stored value, or clears it if the object was paired with itself.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears an end if its partner is now paired with another object.
+  /// Clears an end whose partner is now paired with another object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }

@@ -2,17 +2,16 @@
 extension RowChanges {
   /// The values of a unique constraint, in the form of an index key.
   private struct UniqueKey: Hashable {
-    /// The positions of the entity that declares the constraint and of the constraint in that
-    /// entity.
+    /// The positions of the declaring entity in the schema and of the constraint in that entity.
     let entity: Int
     let index: Int
     let key: Key
   }
 
-  /// The changes, by the unique values that their rows claim.
+  /// The changes to the rows that claim each unique value.
   private typealias Owners = [UniqueKey: RowChange]
 
-  /// The row that has certain unique values.
+  /// The row that has a unique value.
   private enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -51,9 +50,9 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have a unique value after the transaction, as far as known.
+  /// Returns the row that, as far as is known, will have a unique value after the transaction.
   ///
-  /// Returns `nil` if no row other than that of `change` has the value.
+  /// Returns `nil` if no row other than that of `change` will have the value.
   private func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
@@ -64,7 +63,7 @@ extension RowChanges {
       stored != change.number
     else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // The row may give the value to another row in this transaction.
+    // The row may lose the value to another row in this transaction.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }

@@ -1,12 +1,12 @@
-/// The changes of rows in one transaction.
+/// The changes to rows in one transaction.
 ///
 /// Contexts, batch requests and reverts write rows only through this class.
 ///
 /// The caller specifies the new values of each row, and the members to add and remove. This class
-/// determines the consequences: merging new objects into existing rows, the effects of deletions,
-/// references to clear, the consistency of both sides of a relationship, derived attributes, and
-/// the history. Everything that depends on other rows is based on the current contents of the
-/// store.
+/// determines the consequences: it merges new objects into existing rows, applies delete rules,
+/// clears references, keeps both sides of relationships consistent, computes derived attributes,
+/// and records the history. Everything that depends on other rows is based on the current contents
+/// of the store.
 ///
 /// Variables that are used for every row skip exclusivity checks, because they hold only values and
 /// are used by a single thread.
@@ -23,27 +23,26 @@ final class RowChanges {
   @exclusivity(unchecked) private var tableCount = 0
   /// The rows into which new objects were merged, by the numbers that the objects would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
-  /// The slots of edits that lost in a conflict, by object.
+  /// The slots of the references whose edits lost in a conflict, by object.
   @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// Whether rows exist, by number, for the rows that have been looked up.
+  /// Whether each row that has been looked up exists, by number.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict.
-  ///
-  /// A cascade does not delete them either.
+  /// The rows whose requested deletion lost in a conflict, and which cascades must not delete
+  /// either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether only attributes change and no relationships, as in batch requests.
+  /// Whether only attributes change, and no relationships, as in batch requests.
   let areAttributesOnly: Bool
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
-  /// The number of leading changes for which the attributes derived from the row itself have
-  /// already been computed.
+  /// The number of changes, from the start of the list, for which the attributes derived from the
+  /// row itself have already been computed.
   private var requestedCount = 0
 
   init(
@@ -60,9 +59,7 @@ final class RowChanges {
 
   // MARK: Requests
 
-  /// Adds a change.
-  ///
-  /// A row can have only one change.
+  /// Adds a change to a row that has no change yet.
   func add(_ change: RowChange) {
     list.append(change)
   }
@@ -75,12 +72,12 @@ final class RowChanges {
     }
   }
 
-  /// Records that an object's edits of the references in some slots lost in a conflict.
+  /// Records that the edits to an object's references in the given slots lost in a conflict.
   func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
     lostEdits[number, default: SlotSet()].formUnion(slots)
   }
 
-  /// Returns whether an edit of a reference lost in a conflict.
+  /// Returns whether an edit to a reference lost in a conflict.
   func hasLostEdit(_ number: ObjectNumber, _ slot: Int) -> Bool {
     lostEdits[number]?.contains(slot) ?? false
   }
@@ -95,9 +92,8 @@ final class RowChanges {
 
   // MARK: Rows
 
-  /// Returns the change of a row, creating it if necessary.
-  ///
-  /// Returns `nil` if the row is missing or deleted.
+  /// Returns the change to a row, creating it if necessary, or `nil` if the row is missing or
+  /// deleted.
   func change(of number: ObjectNumber) throws -> RowChange? {
     if let known = known(number) { return known.isDeleted ? nil : known }
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
@@ -109,13 +105,13 @@ final class RowChanges {
     return change
   }
 
-  /// Returns the change of a row, or `nil` if there is none.
+  /// Returns the change to a row, or `nil` if there is none.
   func known(_ number: ObjectNumber) -> RowChange? {
     completeTable()
     return table[number]
   }
 
-  /// Returns the number of the row that an object has or is merged into.
+  /// Returns the number of an object's row, which may be the row into which the object was merged.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }
@@ -132,7 +128,7 @@ final class RowChanges {
     }
   }
 
-  /// Removes the changes of new objects that were merged into other rows.
+  /// Removes the changes for new objects that were merged into other rows.
   func removeReplaced() {
     completeTable()
     list.removeAll { replaced[$0.number] != nil }
@@ -152,7 +148,7 @@ final class RowChanges {
 
   /// Determines the consequences of the changes and writes all rows.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`;
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
   ///   `validation` if a value cannot be stored.
   func write() throws {
     for change in list where !change.isDeleted {
@@ -177,8 +173,8 @@ final class RowChanges {
     try put()
   }
 
-  /// Finishes a transaction of several writes by computing the attributes that are derived from
-  /// written rows.
+  /// Finishes a transaction of several writes by computing and writing the attributes that are
+  /// derived from the written rows.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }
@@ -186,7 +182,8 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Discards the written changes, so that further changes can be written in the same transaction.
+  /// Forgets the changes that have been written, so that further changes can be written in the same
+  /// transaction.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()

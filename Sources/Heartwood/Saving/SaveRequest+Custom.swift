@@ -1,8 +1,8 @@
 /// Resolves conflicts with a custom policy.
 extension SaveRequest {
-  /// Lets a custom policy resolve the conflict of an object that was changed in this context.
+  /// Lets a custom policy resolve a conflict over an object that was changed in this context.
   ///
-  /// Returns `false` if the object's row is to be deleted.
+  /// Returns `false` if the policy deletes the object's row.
   func resolve(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]?, _ after: inout [StoredValue], _ edited: inout SlotSet
@@ -17,7 +17,7 @@ extension SaveRequest {
   }
 
   /// Lets a custom policy decide whether to keep an object that was deleted in this context and
-  /// changed by others.
+  /// changed in another.
   func keeps(
     _ object: ManagedObject, base: [StoredValue], theirs: [StoredValue]
   ) throws -> Bool {
@@ -75,7 +75,7 @@ extension SaveRequest {
     }
   }
 
-  /// Returns a value that a policy has set, in the stored representation of the attribute.
+  /// Converts a value that a policy has set to the stored representation of the attribute.
   ///
   /// - Throws: `validation` if the value is not valid for the attribute.
   private func checked(

@@ -2,7 +2,7 @@
 extension SaveRequest {
   /// Checks that all rows can be stored and read back.
   ///
-  /// - Throws: `validation`, with all failures.
+  /// - Throws: `validation`, with all failures, if any row cannot be stored.
   func requireStorable(_ rows: [RowChange]) throws {
     var failures = unencodable
     for row in rows where !row.isDeleted {
@@ -16,8 +16,8 @@ extension SaveRequest {
 
   /// Returns the value of an attribute.
   ///
-  /// If the attribute's type cannot encode the value, it returns `null` and records the error,
-  /// which makes the save fail.
+  /// If the attribute's type cannot encode the value, this records the error, which makes the save
+  /// fail, and returns `null`.
   mutating func storedValue(
     _ property: PropertyDescription, of object: ManagedObject
   ) -> StoredValue {

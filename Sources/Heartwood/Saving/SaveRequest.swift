@@ -1,8 +1,9 @@
 /// The changes that a context saves in one transaction.
 ///
 /// The request determines the new values of each object from the merge policy and from the changes
-/// that others have made since the object was read. ``RowChanges`` determines the consequences.
-/// Objects are updated only after the commit has succeeded, so that a failed save changes nothing.
+/// that other contexts have made since the object was read; ``RowChanges`` determines their
+/// consequences. Objects are updated only after the commit has succeeded, so that a failed save
+/// changes nothing.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
@@ -25,11 +26,12 @@ struct SaveRequest {
   /// The numbers assigned to inserted objects.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
-  /// The errors of values that cannot be encoded.
+  /// The errors for values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the values returned last lack a reference because its target has no row.
+  /// Whether the values that `values(of:)` last returned lack a reference because its target has no
+  /// row.
   private var hasLostReference = false
-  /// Whether others have changed any of the saved objects since they were read.
+  /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
@@ -41,9 +43,9 @@ struct SaveRequest {
     changes = RowChanges(rows, context.model, policy.kind)
   }
 
-  /// Writes all changes of the context.
+  /// Writes all changes in the context.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`.
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts, or `deniedDelete`.
   mutating func run() throws {
     let inserted = context.inserted.all
     for object in inserted {
@@ -71,8 +73,8 @@ struct SaveRequest {
   /// Returns the number of an object's row after the commit.
   func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
 
-  /// Returns the number of an object's row after the commit, given the object's current or an
-  /// earlier number.
+  /// Returns the number of an object's row after the commit, given the current or an earlier number
+  /// of the object.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
     return changes.resolved(numbers[present] ?? present)
@@ -113,7 +115,7 @@ struct SaveRequest {
     return .null
   }
 
-  /// Returns the edits of an object's to-many relationships.
+  /// Returns the edits to an object's to-many relationships.
   private func members(of object: ManagedObject) -> [Int: MemberEdit] {
     guard let members = object.changes?.members, !members.isEmpty else { return [:] }
     var result: [Int: MemberEdit] = [:]
@@ -123,7 +125,8 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // Without a base, only the members added at the end are known to come from this context.
+        // Without a base, only the members added at the end are known to have been added by this
+        // context.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -135,7 +138,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns those of the slots that are references.
+  /// Returns the subset of the given slots that hold references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -144,9 +147,9 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Handles a conflict of an object that has no edits but was changed by others.
+  /// Handles a conflict over an object that has no edits but was changed by another context.
   ///
-  /// Returns `false` if others have not changed the object.
+  /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {
     let row = try rows.row(object.number, model.storage(of: entity(object)))
     guard row?.version != object.version else { return false }
@@ -187,8 +190,8 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.recordMissing(object.number)
-      // Other objects of this context may still refer to the object, which others have also
-      // deleted.
+      // Another context has also deleted the object, but other objects of this context may still
+      // refer to it.
       isContested = true
       return outcomes.append((object, .deleted))
     }
@@ -282,8 +285,9 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Returns the merged values of a row that others have changed, and the references whose edits
-  /// win.
+  /// Merges an object's values with those of a row that other contexts have changed.
+  ///
+  /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]

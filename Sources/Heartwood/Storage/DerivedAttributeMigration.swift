@@ -11,7 +11,8 @@ struct DerivedAttributeMigration {
     }
   }
 
-  /// Returns the attributes whose derivation is new or differs from the derivation in the store.
+  /// Returns the attributes whose derivation is new or differs from that in the store, or whose
+  /// relationship loses destinations.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

@@ -59,8 +59,8 @@ struct DerivedValues {
     if let value = try derived.value(sources) { return value }
     throw ObjectGraphError(
       .validation,
-      "The \(derived.formula.name) does not fit \(storage.entity.name).\(derived.property.name). "
-        + "Declare the attribute with a wider type.",
+      "The \(derived.formula.name) does not fit in the type of \(storage.entity.name)."
+        + "\(derived.property.name). Declare the attribute with a wider type.",
       objectID: ManagedObjectID(number, model.space))
   }
 }

@@ -6,9 +6,8 @@ final class EntityStorage: Sendable {
   let layouts: [RecordLayout]
   /// For each layout, the property of each field, or `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The field of each property by slot, for one layout after another.
-  ///
-  /// The field is -1 if the layout has no field for the property.
+  /// The field of each property by slot, for one layout after another; -1 if the layout has no
+  /// field for the property.
   private let fields: [Int]
   /// For each layout, the values of properties for which a record has no value, by slot.
   private let constants: [[StoredValue]]
@@ -16,13 +15,11 @@ final class EntityStorage: Sendable {
   private let columns: [Int]
   /// For each layout, the object that fills managed objects from records.
   let fillers: [ObjectFiller]
-  /// The keyspace of the records, by row ID.
+  /// The keyspace of the records, whose keys are row IDs.
   let keyspace: String
   /// The numbers that the properties have in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot.
-  ///
-  /// The value is `nil` for a property without a keyspace.
+  /// The keyspaces of the relationships, by slot; `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
@@ -117,9 +114,7 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns the field of a property in a layout.
-  ///
-  /// Returns `nil` if the layout has no such field.
+  /// Returns the field of a property in a layout, or `nil` if the layout has no such field.
   func field(of slot: Int, layout: Int) -> Int? {
     let field = fields[layout * entity.properties.count + slot]
     return field < 0 ? nil : field
@@ -128,14 +123,13 @@ final class EntityStorage: Sendable {
   /// Returns the value of a property in records of a layout that have no value for the property.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
-  /// Returns the name of the property that has a number in the store.
-  ///
-  /// Returns `nil` if the class no longer has the property.
+  /// Returns the name of the property with the given number in the store, or `nil` if the class no
+  /// longer has the property.
   func propertyName(_ number: UInt16) -> String? {
     entity.properties.first { propertyNumbers[$0.slot] == number }?.name
   }
 
-  /// Returns a record of an object's values.
+  /// Returns a record that contains an object's values.
   ///
   /// - Parameter values: The values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
@@ -154,8 +148,8 @@ final class EntityStorage: Sendable {
 
   /// Returns the values of a record, by slot.
   ///
-  /// If a record has no value for a property, the property has the value that was declared when it
-  /// was added or became required.
+  /// If a record has no value for a property, the property has the value that was declared when the
+  /// property was added or became required.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

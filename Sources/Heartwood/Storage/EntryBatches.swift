@@ -1,16 +1,16 @@
 extension RowsKeyspace {
-  /// The maximum number of entries in a batch, and the maximum total size of their values.
+  /// The maximum number of entries in a batch, and the maximum total size of their values in bytes.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
   /// Iterates over entries in batches, so that `body` can modify entries between two batches.
   ///
-  /// Entries must not be modified during an iteration, because writes move data within pages.
+  /// Entries must not be modified while they are being read, because writes move data within pages.
   ///
   /// - Parameters:
   ///   - lower: The first key of the iteration.
-  ///   - collect: Adds what `body` needs of an entry to the batch. Returns `false` to stop.
-  ///   - body: Called with each batch, even if it is empty. It may change the entries of the batch
-  ///     and all entries before them.
+  ///   - collect: Adds to the batch what `body` needs from an entry. Returns `false` to stop.
+  ///   - body: Called with each batch, even if the batch is empty. It may change the entries of the
+  ///     batch and all entries before them.
   func forEachBatch<Element>(
     from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void
@@ -36,9 +36,9 @@ extension RowsKeyspace {
 
   /// Iterates over the rows of an entity in batches.
   ///
-  /// Batches and `body` are as in ``forEachBatch(from:collect:_:)``.
+  /// The batches and `body` work as in ``forEachBatch(from:collect:_:)``.
   ///
-  /// - Parameter collect: Returns what `body` needs of a row, or `nil` to skip the row.
+  /// - Parameter collect: Returns what `body` needs from a row, or `nil` to skip the row.
   func forEachRow<Element>(
     of storage: EntityStorage, collect: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void

@@ -14,11 +14,11 @@
 /// ```
 ///
 /// The hash covers all bytes of the encoded values. No complete key contains 18 consecutive zeros
-/// at this offset: a component of fixed length has at most 16, and no component begins with a zero
-/// byte. So complete and shortened keys never collide, and a shortened key is sorted by the prefix
-/// of the values that it contains.
+/// at this offset, because a component of fixed length has at most 16, and no component begins with
+/// a zero byte. Therefore complete and shortened keys never collide. A shortened key is sorted by
+/// the prefix of the encoded values that it contains.
 enum EntryKey {
-  /// The length of the values' prefix in a shortened key, in bytes.
+  /// The length of the prefix of the encoded values in a shortened key, in bytes.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 
@@ -49,7 +49,7 @@ enum EntryKey {
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
     result += repeatElement(0, count: separatorByteCount)
-    // The hash is stored most significant byte first.
+    // The hash is stored in big-endian order.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }
@@ -82,7 +82,7 @@ enum EntryKey {
 }
 
 extension StoredValue {
-  /// Encodes the value as a component of a key, such that keys have the order of the values.
+  /// Encodes the value as a component of a key, so that keys sort in the order of the values.
   fileprivate func encode(into encoder: inout KeyEncoder) {
     switch self {
     case .null: encoder.appendNil()
@@ -90,8 +90,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // Like the stored value, the key counts from 2001; converting to another reference date would
-    // round.
+    // Like the stored value, the key counts seconds from the start of 2001, because converting to
+    // another reference date would round.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

@@ -1,4 +1,4 @@
-/// A range of an index or of a list of edges.
+/// A range of entries in an index or in a keyspace of edges.
 ///
 /// A range may cover more entries than requested, but never fewer. It always includes both bounds
 /// and all entries that shortened keys do not distinguish from them.
@@ -13,7 +13,7 @@ struct EntryRange: Hashable {
     self.upper = upper
   }
 
-  /// Creates the range of the entries that begin with some values.
+  /// Creates the range of the entries whose keys begin with the given values.
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))
     upper = values.isEmpty ? nil : Self.end(of: values)
@@ -33,7 +33,7 @@ struct EntryRange: Hashable {
   /// Creates the range of the entries whose keys begin with the given values and continue with a
   /// value from `first` to `last`.
   ///
-  /// The value `nil` is excluded.
+  /// Entries that continue with `nil` are excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
     // This key follows all keys with `nil`, because no component after a `nil` begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
@@ -48,8 +48,8 @@ struct EntryRange: Hashable {
     upper = Key.successor(of: lower.bytes)
   }
 
-  /// Returns the lowest key that an entry with this key or prefix can have, even if it is
-  /// shortened.
+  /// Returns the lowest key that an entry with the given key or prefix can have, even if the
+  /// entry's key is shortened.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))

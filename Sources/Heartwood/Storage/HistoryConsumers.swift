@@ -1,7 +1,7 @@
 /// The consumers of the history and their positions in it.
 ///
-/// The keys of the keyspace are the names of the consumers. The values are the numbers of the last
-/// transactions that the consumers have processed.
+/// The keyspace maps the name of each consumer to the number of the last transaction that the
+/// consumer has processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 
@@ -25,7 +25,8 @@ enum HistoryConsumers {
     return result
   }
 
-  /// Records the position of a consumer, which is the number of a transaction.
+  /// Records the position of a consumer, which is the number of the last transaction it has
+  /// processed.
   static func put(_ sequence: Int64, for name: String, _ transaction: WriteTransaction) throws {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: sequence)

@@ -6,7 +6,7 @@ enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
 
-  /// The change of an object, in which properties are identified by their numbers in the store.
+  /// A change to an object, in which properties are identified by their numbers in the store.
   enum Change {
     case insert
     case update([UInt16])
@@ -34,7 +34,7 @@ enum HistoryFormat {
     }
   }
 
-  /// Calls `body` with each change of a chunk.
+  /// Calls `body` with each change in a chunk.
   ///
   /// - Throws: `corrupt` if the bytes cannot be decoded.
   static func forEachChange(
@@ -64,9 +64,9 @@ enum HistoryFormat {
 struct HistoryBounds {
   /// The number of the next transaction.
   var next: Int64 = 1
-  /// The number of the last deleted transaction.
+  /// The number of the last deleted transaction, or 0 if no transaction has been deleted.
   ///
-  /// All transactions before it are deleted, too.
+  /// All transactions before it have been deleted too.
   var deleted: Int64 = 0
 
   init() {}

@@ -16,7 +16,7 @@ struct HistoryMerge {
 
   /// Adds the transactions of one store that follow the token.
   ///
-  /// - Throws: `historyExpired` if some of these transactions were deleted; `corrupt`.
+  /// - Throws: `historyExpired` if some of these transactions were deleted, or `corrupt`.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }
@@ -26,8 +26,8 @@ struct HistoryMerge {
 
   /// Returns the merged transactions.
   ///
-  /// Transactions of different stores are ordered by timestamp, and those of one store in commit
-  /// order.
+  /// Transactions of different stores are ordered by timestamp, and transactions of the same store
+  /// are in commit order.
   mutating func transactions() -> [PersistentHistoryTransaction] {
     // With a single store, the tokens of the transactions can be used unchanged.
     if positions.count == 1, let only = runs.first { return Array(only) }

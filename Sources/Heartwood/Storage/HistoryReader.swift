@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a store's history in a certain generation.
+/// Reads a store's history as of one generation.
 struct HistoryReader {
   private let snapshot: Snapshot
   private let model: StoreModel
@@ -12,8 +12,8 @@ struct HistoryReader {
 
   /// Returns the transactions after a token, or all transactions if there is no token.
   ///
-  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore`;
-  ///   `corrupt`.
+  /// - Throws: `historyExpired` if some of the transactions were deleted, `foreignStore` if the
+  ///   token belongs to another store, or `corrupt`.
   /// - Complexity: Each page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?
@@ -54,15 +54,14 @@ struct HistoryReader {
     return result
   }
 
-  /// Returns the number before that of the oldest transaction in the history.
+  /// Returns the number of the last transaction that was deleted from the history, or 0 if there is
+  /// none.
   func start() throws -> Int64 {
     try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the token of the newest transaction.
-  ///
-  /// Returns `nil` if no transaction was ever recorded.
+  /// Returns the token of the newest transaction, or `nil` if no transaction was ever recorded.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
@@ -80,9 +79,8 @@ struct HistoryReader {
       store: model.space.store, sequence: found.sequence)
   }
 
-  /// Returns a change with the names that the model has for properties.
-  ///
-  /// Returns `nil` if the model has no class for the object.
+  /// Returns a change that identifies properties by their names in the model, or `nil` if the model
+  /// has no class for the object.
   private func change(
     _ number: ObjectNumber, _ change: HistoryFormat.Change
   ) -> PersistentHistoryChange? {

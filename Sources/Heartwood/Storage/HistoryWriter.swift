@@ -1,9 +1,10 @@
 import Foundation
 
-/// Records the changes of a transaction in the history, within the transaction itself.
+/// Records the changes made by a transaction in the history, within the transaction itself.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
-/// in chunks. So a batch request of any size needs memory for only one chunk.
+/// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory
+/// for only one chunk.
 final class HistoryWriter {
   /// The author of the changes and the name of their context.
   struct Origin {
@@ -31,7 +32,7 @@ final class HistoryWriter {
     try flushIfFull()
   }
 
-  /// Records the update of an object.
+  /// Records an update to an object.
   ///
   /// - Parameter properties: The numbers that the changed properties have in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {
@@ -78,6 +79,6 @@ final class HistoryWriter {
 
   /// Writes the last chunk.
   ///
-  /// If the transaction changed no object, the history records nothing.
+  /// If the transaction changed no object, nothing is recorded in the history.
   func finish() throws { try flush() }
 }

@@ -16,11 +16,11 @@ public struct MigrationProgress: Sendable, Hashable {
   public let work: Work
   /// The name of the entity whose rows are being processed.
   public let entityName: String
-  /// The number of rows, or of relationship entries, processed so far.
+  /// The number of rows processed so far.
+  ///
+  /// For relationships, only rows that have related objects are counted.
   public let completedCount: Int
   /// The number of rows of the entity.
-  ///
-  /// A to-many relationship may have more entries.
   public let totalCount: Int
 }
 
@@ -45,9 +45,9 @@ struct ProgressCount {
     total = try step.objects(storage).count()
   }
 
-  /// Counts the rows that references belong to.
+  /// Counts the rows to which relationship entries belong.
   ///
-  /// - Parameter numbers: The rows of the references, with equal rows adjacent.
+  /// - Parameter numbers: The row of each entry. The entries of a row must be adjacent.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {

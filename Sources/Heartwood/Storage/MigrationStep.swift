@@ -3,7 +3,7 @@ import Foundation
 /// A step that migrates a store from one model to the next, in one transaction.
 ///
 /// Rows are not rewritten if an existing layout can still describe them. The rows of an entity are
-/// processed in batches, so memory use does not depend on their number.
+/// processed in batches, so memory use does not depend on the number of rows.
 struct MigrationStep {
   let transaction: WriteTransaction
   /// The store's model before the step.
@@ -27,9 +27,7 @@ struct MigrationStep {
     }
   }
 
-  /// Returns the entity as it was before the step.
-  ///
-  /// Returns `nil` if the entity is new.
+  /// Returns the entity as it was before the step, or `nil` if the entity is new.
   func known(_ storage: EntityStorage) -> StoredModel.StoredEntity? {
     before.entity(storage.number)
   }

@@ -4,13 +4,11 @@ import Synchronization
 /// Retains the views that contexts have read recently, and releases them when they are no longer
 /// used.
 ///
-/// A context without a pin reads the newest generation. It must not block log reclamation because
-/// of a generation that it read some time ago. So the context refers to its view weakly, and this
-/// object retains the view between two reads.
+/// A context without a pin reads the newest generation, but must not block log reclamation because
+/// of a generation that it read some time ago. Therefore the context refers to its view weakly, and
+/// this object retains the view between two reads.
 final class RecentViews: Sendable {
-  /// The time after which an unused view is released.
-  ///
-  /// The actual time is at most twice as long.
+  /// The time after which an unused view is released; the actual time is at most twice as long.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
   private struct Content {
@@ -51,7 +49,7 @@ final class RecentViews: Sendable {
       guarded.content.isTicking = !guarded.content.views.isEmpty
       return guarded.content.isTicking
     }
-    // Releases the views outside the lock, because one of them may be the last reference to a
+    // Release the views outside the lock, because one of them may hold the last reference to a
     // generation.
     withExtendedLifetime(idle) {}
     if shouldContinue { scheduleTick() }

@@ -3,8 +3,9 @@ extension StoredModel {
   ///
   /// A reference is a field of a record. If the inverse of the reference is unordered, `edges.N.P`
   /// also lists the objects that refer to an object, so the inverse needs no list of its own. All
-  /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. So the entries of a
-  /// keyspace never change their format.
+  /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N
+  /// and P are the numbers of the declaring entity and of the property. Because order is part of
+  /// the name, the format of the entries in a keyspace never changes.
   func ends(
     of property: PropertyDescription, _ entity: EntityDescription,
     _ destination: EntityDescription?

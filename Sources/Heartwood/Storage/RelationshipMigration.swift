@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Everything is collected before any row is rewritten, because collecting reads the rows in
-    // their old form.
+    // Collect everything before any row is rewritten, because collecting reads the rows in their
+    // old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -47,7 +47,8 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with the old members of a relationship, for the objects of one entity in order.
+  /// Calls `body` with batches of the old members of a relationship, for the objects of one entity
+  /// in order.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -66,7 +67,8 @@ struct RelationshipMigration {
     }
   }
 
-  /// Iterates over the references in records, using the layouts that the records were written with.
+  /// Iterates over the references in records, using the layouts with which the records were
+  /// written.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
@@ -138,7 +140,7 @@ struct RelationshipMigration {
 
   /// Removes the entries of an entity's relationship if other entities still use the keyspace.
   ///
-  /// A keyspace that is no longer used is removed as a whole at the end of the step.
+  /// A keyspace that is no longer used is removed entirely at the end of the step.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {
@@ -219,9 +221,9 @@ struct RelationshipMigration {
     if target != nil, !values[property.slot].isNull {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(storage.entity.name).\(property.name) can lead to one object only, but several objects "
-          + "in the store refer to this object. Make it a to-many relationship, or open the store "
-          + "with the previous model and change all but one of the references.",
+        "\(storage.entity.name).\(property.name) can refer to only one object, but "
+          + "several objects in the store refer to this object. Make it a to-many relationship, or "
+          + "open the store with the previous model and change all but one of the references.",
         objectID: ManagedObjectID(number, step.model.space))
     }
     values[property.slot] = target.map { .integer($0.bits) } ?? .null
@@ -234,13 +236,12 @@ struct RelationshipMigration {
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The keyspace of the pairs of owner and member, sorted by owner.
+    /// The keyspace that lists the pairs of owner and member, sorted by owner.
     let sorted: String
   }
 
-  /// Collects the contents of a new relationship.
-  ///
-  /// Returns `nil` if the relationship needs no filling.
+  /// Collects the contents of a new relationship, or returns `nil` if it does not need to be
+  /// filled.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {

@@ -7,7 +7,7 @@ struct RowDifference {
   /// The slots of the to-many relationships whose members a keyspace lists, by the name of the
   /// keyspace and the position of the entity.
   private let slots: [String: [Int: [Int]]]
-  /// The kind of change of each row.
+  /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
   /// The slots of the to-many relationships whose members differ, by object.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
@@ -30,14 +30,14 @@ struct RowDifference {
 
   /// Returns whether differences in a keyspace are relevant.
   ///
-  /// Differences in indexes and in the history are not.
+  /// Differences in indexes and in the history are irrelevant.
   func isRelevant(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }
 
   private static let rowsPrefix = "objects."
 
-  /// Records a key that differs.
+  /// Records that a key differs between the generations.
   ///
   /// - Throws: `corrupt` if the key does not have the format of its keyspace.
   mutating func record(_ change: StoreChange) throws {
@@ -61,8 +61,7 @@ struct RowDifference {
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
 
-  /// Records the differences between two generations as long as a condition on the number of rows
-  /// holds.
+  /// Records the differences between two generations until a condition on the number of rows fails.
   ///
   /// - Returns: Whether all differences were recorded.
   mutating func recordChanges(
@@ -82,14 +81,14 @@ struct RowDifference {
     return true
   }
 
-  /// All objects that differ, in the order of their creation.
+  /// All objects that differ, in ascending order of their numbers.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
   var isEmpty: Bool { rows.isEmpty && lists.isEmpty && unknownKeyspaces.isEmpty }
 }
 
 extension RowDifference {
-  /// Returns the changes of objects between two generations.
+  /// Returns the changes to objects between two generations.
   ///
   /// - Complexity: That of `Store.changes`, plus two row reads for each object that differs.
   static func changes(
@@ -113,7 +112,7 @@ extension RowDifference {
 }
 
 extension ChangeSet {
-  /// Records the change of an object.
+  /// Records the change to an object.
   ///
   /// - Parameter lists: The slots of the object's to-many relationships whose members differ.
   mutating func record(

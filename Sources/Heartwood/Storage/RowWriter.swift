@@ -1,6 +1,6 @@
 /// Writes records, their entries in indexes and edges, and the history, in one transaction.
 ///
-/// The tables skip exclusivity checks, because only one thread uses them, for every row.
+/// The tables skip exclusivity checks, because they are used for every row, by one thread only.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
@@ -62,9 +62,9 @@ final class RowWriter {
     }
   }
 
-  /// Returns the contents of a row.
+  /// Returns the contents of a row, or `nil` if the row does not exist.
   ///
-  /// Returns `nil` if there is no such row, which includes all temporary numbers.
+  /// There are no rows with temporary numbers.
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
@@ -86,10 +86,11 @@ final class RowWriter {
   ///
   /// - Parameters:
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
-  ///   - version: The row's current version, if conflict detection is to ignore the change.
-  /// - Throws: `constraintConflict` if another row has the same values in a unique index over
-  ///   attributes that are derived over a relationship; the other unique indexes have already been
-  ///   checked. `validation` if a value could not be read back.
+  ///   - version: The row's current version, which it keeps so that conflict detection ignores the
+  ///     change, or `nil` to give the row a new version.
+  /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
+  ///   row has the same values in a unique index over attributes that are derived over a
+  ///   relationship. The other unique indexes have already been checked.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -141,7 +142,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries of a row, except those that do not change.
+  /// Removes the index entries of a row, except those that `after` keeps.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -195,8 +196,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Several entries may have the same shortened key, apart from the object number. Their rows are
-    // compared.
+    // Several entries may have the same shortened key, apart from the object number, so compare the
+    // values in their rows.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
@@ -235,9 +236,7 @@ final class RowWriter {
     return numbers
   }
 
-  /// Replaces the members of an ordered relationship.
-  ///
-  /// Only positions that differ are written.
+  /// Replaces the members of an ordered relationship, writing only the positions that differ.
   func putList(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
   ) throws {

@@ -1,15 +1,15 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
-/// Nothing is written. Entities and properties that exist in both keep their numbers. Differences
-/// are recorded as sentences, which are part of the error if the store cannot be opened.
+/// Nothing is written. Entities and properties that exist in both models keep their numbers.
+/// Differences are recorded as sentences, which become part of the error if the store cannot be
+/// opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that only the store has.
-  ///
-  /// A schema with a higher version removes them.
+  /// Sentences about entities and properties that only the store has; a schema with a higher
+  /// version removes them.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -32,7 +32,7 @@ struct SchemaReconciliation {
 
   /// Checks that the store can be migrated to the new model.
   ///
-  /// - Throws: `incompatibleSchema`, with each difference, if the store cannot be migrated.
+  /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
   func requirePossible() throws(ObjectGraphError) {
     if schema.version < before.version {
       var differences = refusals + removals + changes
@@ -70,7 +70,8 @@ struct SchemaReconciliation {
   ///
   /// If a renamed entity or property and a new entity or property claim the same old name, the
   /// renamed one gets the old name. A declaration whose current name is already in the store was
-  /// renamed earlier; it gets an old name only if no current declaration has that name.
+  /// renamed by an earlier migration; it gets an old name only if no current declaration has that
+  /// name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -102,7 +103,7 @@ struct SchemaReconciliation {
     }
     let kept = Set(result.entities.map(\.number))
     for entity in before.entities where !kept.contains(entity.number) {
-      removals.append("\(entity.name) is in the store only.")
+      removals.append("\(entity.name) exists only in the store.")
     }
     result.entities.sort { $0.number < $1.number }
   }
@@ -124,7 +125,7 @@ struct SchemaReconciliation {
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
-      changes.append("\(entity.name) is in the program only.")
+      changes.append("\(entity.name) exists only in the program.")
     }
     try reconcileProperties(entity, &reconciled)
     return reconciled
@@ -162,12 +163,12 @@ struct SchemaReconciliation {
         stored.recordConstant(property, stored.lastProperty)
         stored.properties.append(
           .init(name: property.storedName, number: stored.lastProperty, kind: kind))
-        if !isNew { changes.append("\(name) is in the program only.") }
+        if !isNew { changes.append("\(name) exists only in the program.") }
       }
     }
     let kept = Set(stored.properties.map(\.number))
     for old in known where !kept.contains(old.number) {
-      removals.append("\(entity.name).\(old.name) is in the store only.")
+      removals.append("\(entity.name).\(old.name) exists only in the store.")
     }
     stored.properties.sort { $0.number < $1.number }
   }
@@ -220,7 +221,7 @@ struct SchemaReconciliation {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "\(name) can lead to a \(there.name) in the store, which is not a \(destination.name).")
+          "\(name) can refer to a \(there.name) in the store, which is not a \(destination.name).")
       }
     }
     guard let inverse = entity.inverses[property.slot] else { return }
@@ -260,18 +261,18 @@ struct SchemaReconciliation {
 extension StoredModel {
   /// Returns the model after migration to a schema.
   ///
-  /// If the schema has a lower version but does not differ, it returns this model.
+  /// If the schema has a lower version but the models do not differ otherwise, this model is
+  /// returned.
   ///
-  /// - Throws: `incompatibleSchema`, with each difference, if the store cannot be migrated.
+  /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
   func reconciled(with schema: Schema) throws -> StoredModel {
     let reconciliation = try SchemaReconciliation(self, schema)
     try reconciliation.requirePossible()
     return reconciliation.result
   }
 
-  /// Returns a description of a derivation that uses numbers instead of names.
-  ///
-  /// So renaming does not change the description.
+  /// Returns a description of a derivation, with numbers in place of names, so that renaming does
+  /// not change it.
   ///
   /// If the description changes, the attribute must be recomputed.
   func signature(of derived: DerivedAttribute, in own: StoredEntity) throws -> String {
@@ -316,7 +317,7 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // With a layout that has a constant for an optional property, `nil` cannot be stored.
+    // A layout with a constant for an optional property cannot store `nil` for that property.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

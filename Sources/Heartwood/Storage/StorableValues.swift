@@ -1,8 +1,6 @@
 /// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row, in bytes.
-  ///
-  /// A longer row could not be read at once.
+  /// The maximum length of a row in bytes; a longer row could not be read at once.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record might not be readable after it has been stored.
@@ -10,7 +8,8 @@ extension EntityStorage {
 
   /// Checks that a row with the given values can be stored and read back.
   ///
-  /// - Throws: `validation`, with the object, its entity, the property and the limit.
+  /// - Throws: `validation` if it cannot. The error names the object, its entity, the property and
+  ///   the limit.
   /// - Complexity: O(n) for n attributes of variable length.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {
@@ -18,9 +17,8 @@ extension EntityStorage {
     }
   }
 
-  /// Returns the reason why a row with the given values cannot be stored.
-  ///
-  /// Returns `nil` if the row can be stored.
+  /// Returns the reason why a row with the given values cannot be stored, or `nil` if it can be
+  /// stored.
   func refusal(of values: [StoredValue]) -> String? {
     var (total, tombstone) = (fixedByteCount, 0)
     for property in variableColumns {
@@ -57,10 +55,10 @@ extension EntityStorage {
   ) -> String {
     let subject =
       isTotal
-      ? "A \(entity.name) takes \(count) bytes, most of them \(entity.name).\(property.name)"
+      ? "A \(entity.name) takes \(count) bytes, most of them for \(entity.name).\(property.name)"
       : "\(entity.name).\(property.name) takes \(count) bytes"
     return "\(subject); the limit for an object is \(limit) (\(limit >> 20) MiB). Divide the value "
-      + "between several objects, or store it in a file."
+      + "among several objects, or store it in a file."
   }
 }
 

@@ -8,9 +8,7 @@ import Synchronization
 final class StoreGroup: Sendable {
   /// A store that is, or was, in the container.
   struct AttachedStore: Sendable {
-    /// The location of the store.
-    ///
-    /// It is `nil` for an in-memory store, with which a container can be created.
+    /// The location of the store, or `nil` if the container was created with an in-memory store.
     let url: URL?
     let store: Store
     let model: StoreModel
@@ -33,18 +31,18 @@ final class StoreGroup: Sendable {
 
     /// Returns a snapshot of the generation that a token specifies for this store.
     ///
-    /// If the token means the newest generation, the snapshot is of this store's newest generation.
+    /// If the token stands for the newest generation, the snapshot is of this store's newest
+    /// generation.
     ///
-    /// - Throws: `foreignStore` if the token covers only other stores; `generationExpired`.
+    /// - Throws: `foreignStore` if the token covers only other stores, or `generationExpired` if
+    ///   the generation is no longer available.
     func snapshot(at token: QueryGenerationToken) throws -> Snapshot {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
       throw StorageError(.foreignStore, "The token does not cover the store \(name).")
     }
 
-    /// Returns this store's generation in a token.
-    ///
-    /// Returns `nil` if the token does not cover the store.
+    /// Returns this store's generation in a token, or `nil` if the token does not cover the store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
     }
@@ -54,7 +52,8 @@ final class StoreGroup: Sendable {
     var attachedStores: [AttachedStore]
     /// The removed stores.
     ///
-    /// Their `store` is replaced with another store, so that the removed store can be closed.
+    /// In these elements, `store` is the container's first store, so that the removed store can be
+    /// closed.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastObserver: UInt64 = 0
@@ -75,9 +74,7 @@ final class StoreGroup: Sendable {
   /// The current stores, in the order in which they were added.
   var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
-  /// Returns the store that matches a condition.
-  ///
-  /// Removed stores are searched, too.
+  /// Returns the store, possibly a removed one, whose model matches a condition.
   func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {
     content.withLock { content in
       content.attachedStores.first { isWanted($0.model) }
@@ -89,8 +86,8 @@ final class StoreGroup: Sendable {
 
   /// Adds a store.
   ///
-  /// - Throws: `invalidArgument` if the container already has the store; `invalidModel` if one of
-  ///   its classes is already assigned to a store.
+  /// - Throws: `invalidArgument` if the container already has the store, or `invalidModel` if one
+  ///   of its classes is already assigned to a store.
   func add(_ attached: AttachedStore) throws {
     try content.withLock { content in
       try Self.requireNew(attached.identity, attached.model.space.store, content.attachedStores)
@@ -103,11 +100,9 @@ final class StoreGroup: Sendable {
     notifyObservers()
   }
 
-  /// Removes a store.
+  /// Removes a store, so that later reads from it throw an error.
   ///
-  /// Later reads from the store throw an error.
-  ///
-  /// - Throws: `invalidArgument` if the container has no store at the URL.
+  /// - Throws: `invalidArgument` if the container has no store at the given URL.
   func remove(_ url: URL) throws -> AttachedStore {
     defer { notifyObservers() }
     return try content.withLock { content in
@@ -149,7 +144,7 @@ final class StoreGroup: Sendable {
     for body in content.withLock({ $0.observers.values.map { $0 } }) { body() }
   }
 
-  /// Checks that the container does not already have a store at a URL.
+  /// Checks that the container does not already have a store at the given URL.
   ///
   /// - Throws: `invalidArgument` if there is such a store.
   func requireNew(_ url: URL) throws {
@@ -158,9 +153,9 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container does not have a store, not even at another path.
+  /// Checks that the container does not already have a store, even at another path.
   ///
-  /// - Throws: `invalidArgument` if it has the store.
+  /// - Throws: `invalidArgument` if the container has the store.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, attachedStores)
   }
@@ -181,7 +176,7 @@ final class StoreGroup: Sendable {
 
   /// Checks that no class with an entity's name is assigned to a store.
   ///
-  /// - Throws: `invalidModel` if there is one.
+  /// - Throws: `invalidModel` if such a class is assigned.
   func requireUnassigned(_ entity: EntityDescription) throws {
     try Self.requireUnassigned(entity, attachedStores)
   }
@@ -216,7 +211,7 @@ final class StoreGroup: Sendable {
 
   /// Returns the stores that a token covers, with their generations in the token.
   ///
-  /// The generation is `nil` if the token means the newest generation.
+  /// The generation is `nil` if the token stands for the newest generation.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(
@@ -246,8 +241,8 @@ final class StoreGroup: Sendable {
 
   /// Returns snapshots of the generations in a token.
   ///
-  /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores;
-  ///   `generationExpired`.
+  /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores, or
+  ///   `generationExpired` if a generation is no longer available.
   func snapshots(
     at token: QueryGenerationToken
   ) throws -> [(attached: AttachedStore, snapshot: Snapshot)] {

@@ -22,9 +22,7 @@ final class StoreModel: Sendable {
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships, by entity and slot.
-  ///
-  /// The value is `nil` for a property without a keyspace.
+  /// The keyspaces of relationships, by entity and slot; `nil` for a property without a keyspace.
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
@@ -73,9 +71,8 @@ final class StoreModel: Sendable {
 
   /// Checks that the rows of a generation were written with this model.
   ///
-  /// - Throws: `incompatibleSchema` if they were written with another model.
-  ///
   /// - Parameter keyspace: The keyspace that contains the stored model of the generation.
+  /// - Throws: `incompatibleSchema` if they were written with another model.
   func requireCurrent(_ keyspace: RowsKeyspace?) throws {
     let count = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard count != changeCount else { return }
@@ -93,9 +90,7 @@ final class StoreModel: Sendable {
   /// Returns the storages of an entity and its subentities, in ascending order of their numbers.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
-  /// Returns the storage of an object.
-  ///
-  /// Returns `nil` if the schema has no class for the object.
+  /// Returns the storage of an object, or `nil` if the schema has no class for the object.
   func storage(of number: ObjectNumber) -> EntityStorage? {
     positionsByNumber[number.entity].map { entities[$0] }
   }
@@ -114,7 +109,7 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists the objects that refer to an object.
+  /// Returns the keyspace that lists the objects that refer to an object through a reference.
   ///
   /// This is the keyspace of the reference or, if the inverse does not list these objects, an index
   /// that the schema adds.

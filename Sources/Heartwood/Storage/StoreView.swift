@@ -1,8 +1,6 @@
 import Synchronization
 
-/// A view of a store's rows in one generation or within a transaction.
-///
-/// A view can also be empty.
+/// A view of a store's rows in one generation or within a transaction, or an empty view.
 final class StoreView {
   private enum Source {
     case empty
@@ -14,7 +12,7 @@ final class StoreView {
   let model: StoreModel
   /// Whether the view was used since the flag was last cleared.
   ///
-  /// It is set at every use, so that unused views can be released.
+  /// Every use sets the flag, so that views that are no longer used can be found and released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
@@ -57,9 +55,8 @@ final class StoreView {
     return false
   }
 
-  /// Whether the view can still be read.
-  ///
-  /// It cannot be read after the store has been suspended.
+  /// Whether the view can still be read, which is no longer possible after the store has been
+  /// suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil
@@ -69,15 +66,13 @@ final class StoreView {
     switch source {
     case .empty: nil
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
-    // Creates the keyspace if it is missing. A cached `nil` would hide a keyspace that is created
-    // later in the transaction.
+    // Create the keyspace if it is missing, because a cached `nil` would hide a keyspace that is
+    // created later in the transaction.
     case .transaction(let transaction): .transaction(try transaction.keyspace(name))
     }
   }
 
-  /// Returns a keyspace.
-  ///
-  /// Returns `nil` if nothing was ever written to the keyspace.
+  /// Returns a keyspace, or `nil` if nothing was ever written to it.
   func keyspace(_ name: String) throws -> RowsKeyspace? {
     if let known = keyspaces[name] { return known }
     let keyspace = try open(name)
@@ -95,7 +90,7 @@ final class StoreView {
 
   /// Calls `body` with the record of an object.
   ///
-  /// - Returns: The result of `body`, or `nil` if there is no such row, which includes all
+  /// - Returns: The result of `body`, or `nil` if the row does not exist. There are no rows with
   ///   temporary numbers.
   func withRecord<Result>(
     _ number: ObjectNumber, _ storage: EntityStorage, _ body: (RecordView) throws -> Result
@@ -104,9 +99,9 @@ final class StoreView {
     return try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
-  /// Returns the object numbers in a keyspace of edges or of a non-unique index.
+  /// Returns the object numbers in a keyspace of edges or in a non-unique index.
   ///
-  /// Only entries whose keys begin with the given values are included, in ascending order of their
+  /// Only entries whose keys begin with the given values are included, in ascending order of the
   /// keys.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
     guard let reader = try self.keyspace(keyspace) else { return [] }
@@ -119,7 +114,8 @@ final class StoreView {
     return result
   }
 
-  /// Returns the object number that a unique index has for the given values.
+  /// Returns the object number that a unique index has for the given values, or `nil` if there is
+  /// none.
   ///
   /// - Precondition: The key of the values is not shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {

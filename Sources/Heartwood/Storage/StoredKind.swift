@@ -51,7 +51,7 @@ extension PropertyDescription {
 extension StorageType {
   /// Returns whether another type can represent every value of this type.
   ///
-  /// The other type is the same type or a wider number type.
+  /// This is the case if the other type is the same type or a wider number type.
   func fits(in other: StorageType) -> Bool {
     if self == other { return true }
     switch (self, other) {
@@ -62,8 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The numbers of bits of an integer type's negative and positive values, or `nil` for other
-  /// types.
+  /// The numbers of bits for the negative and positive values of an integer type, or `nil` for
+  /// other types.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)

@@ -3,8 +3,8 @@ import Foundation
 /// The model as recorded in the store, so that the store can be read without the program's classes.
 ///
 /// The numbers of entities and properties are assigned once and never reused. The names of
-/// keyspaces contain these numbers. Each record contains the number of the layout that it was
-/// written with.
+/// keyspaces contain these numbers. Each record contains the number of the layout with which it was
+/// written.
 struct StoredModel: Codable, Equatable {
   /// An entity in the store.
   struct StoredEntity: Codable, Equatable {
@@ -13,9 +13,7 @@ struct StoredModel: Codable, Equatable {
     /// The highest number that a property of the entity has ever had.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
-    /// All layouts of the entity's records.
-    ///
-    /// New records use the last layout.
+    /// All layouts of the entity's records; new records use the last layout.
     var layouts: [StoredLayout] = []
     /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []
@@ -38,7 +36,7 @@ struct StoredModel: Codable, Equatable {
     case toOne
     case toMany(isOrdered: Bool)
 
-    // The keys in stored JSON, which never change.
+    // These keys occur in stored JSON and must never change.
     private enum AttributeCodingKeys: String, CodingKey {
       case storageType = "form"
       case isOptional
@@ -58,17 +56,17 @@ struct StoredModel: Codable, Equatable {
     /// relationship.
     var keyspace: String?
 
-    // The keys in stored JSON, which never change.
+    // These keys occur in stored JSON and must never change.
     private enum CodingKeys: String, CodingKey {
       case declaration, inverse, targets
       case keyspace = "place"
     }
   }
 
-  /// A layout that records were written with.
+  /// A layout with which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values of the properties that records of this layout have no value or no field for.
+    /// The values of the properties for which records of this layout have no value or no field.
     var constants: [Constant] = []
   }
 
@@ -77,7 +75,7 @@ struct StoredModel: Codable, Equatable {
     var property: UInt16
     var storageType: StorageType
 
-    // The keys in stored JSON, which never change.
+    // These keys occur in stored JSON and must never change.
     private enum CodingKeys: String, CodingKey {
       case property
       case storageType = "form"
@@ -91,10 +89,10 @@ struct StoredModel: Codable, Equatable {
   }
 
   static let keyspace = "heartwood.model"
-  /// The keyspace of the next row ID of each entity, by the entity's number.
+  /// The keyspace that maps the number of each entity to its next row ID.
   static let rowsKeyspace = "heartwood.rows"
   static let key = "model"
-  /// The key, in the same keyspace, of the number of times that the model has changed.
+  /// The key, in `keyspace`, of the number of times that the model has changed.
   static let changesKey: Key = "changes"
 
   var version: Int
@@ -181,8 +179,8 @@ extension StoredModel.StoredEntity {
 extension IndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// The name consists of the numbers of the declaring entity and of the attributes, so that
-  /// renaming them does not change it.
+  /// The name consists of the numbers of the declaring entity and of the attributes, so it does not
+  /// change when they are renamed.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

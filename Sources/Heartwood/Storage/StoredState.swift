@@ -1,6 +1,6 @@
 import Foundation
 
-/// The metadata that a store has as an object graph.
+/// The object graph metadata of a store.
 struct StoredState {
   /// The model, or `nil` if the store was never opened with a model.
   private(set) var model: StoredModel?
@@ -38,7 +38,7 @@ struct StoredState {
 
   /// Migrates the store to a schema.
   ///
-  /// - Throws: `incompatibleSchema`, with each difference, if the migration is impossible.
+  /// - Throws: `incompatibleSchema`, which lists each difference, if the migration is impossible.
   mutating func migrate(
     to schema: Schema, _ transaction: WriteTransaction,
     _ progress: (@Sendable (MigrationProgress) -> Void)?

@@ -3,12 +3,11 @@ import Foundation
 /// Finds the versions that an object had between two generations.
 ///
 /// The base of a transaction is greater than every earlier generation, and not greater than the
-/// transaction's own generation. So the newest transaction that a generation contains is the last
-/// one whose base does not exceed the generation.
+/// transaction's own generation. Therefore the newest transaction that a generation contains is the
+/// last one whose base does not exceed the generation.
 struct VersionReader {
-  /// A version of the object, given by the base of the transaction that wrote it.
-  ///
-  /// The transaction itself is included if it is known.
+  /// A version of the object, given by the base of the transaction that wrote it, and by the
+  /// transaction itself if it is known.
   private struct Step {
     let base: UInt64
     var transaction: PersistentHistoryTransaction?
@@ -52,7 +51,8 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// Returns the steps in the history, and the steps that only the generations show.
+  /// Returns the steps in the history, and the steps that can be found only by comparing
+  /// generations.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
@@ -67,7 +67,7 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Changes by a program that opened the store without history tracking are missing in the
+      // Changes by a program that opened the store without history tracking are missing from the
       // history.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }

@@ -1,9 +1,9 @@
 /// A type that attributes of a model can have.
 ///
-/// Conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
-/// `Date`, `Data`, `UUID`, `URL` and `Decimal`, and optionals, arrays and sets of these types. An
-/// enumeration whose raw value has one of these types, and a `Codable` type, need only declare the
-/// conformance:
+/// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
+/// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
+/// types. An enumeration whose raw value has one of these types, or a `Codable` type, need only
+/// declare the conformance:
 ///
 /// ```swift
 /// enum Severity: Int, AttributeValue { case low, high }
@@ -26,9 +26,7 @@ public protocol AttributeValue {
   ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that the object holds while the value is mutated in place, so that the value is
-  /// not copied.
-  ///
-  /// It is `nil` for types whose values are cheap to copy.
+  /// not copied; `nil` for types whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 
@@ -52,9 +50,8 @@ extension AttributeValue {
       "\(value.text ?? "nil") is not a value of \(Self.self) in this version of the program.")
   }
 
-  /// Creates a value from its stored representation.
-  ///
-  /// Returns `nil` if this version of the type has no such value.
+  /// Creates a value from its stored representation, or returns `nil` if this version of the type
+  /// has no such value.
   init?(known value: StoredValue) throws {
     do {
       try self.init(storedValue: value)
@@ -68,7 +65,7 @@ extension AttributeValue {
 
 /// Type information about optionals.
 protocol NestableOptional {
-  /// Whether the wrapped type is an optional, too.
+  /// Whether the wrapped type is also an optional.
   static var isNested: Bool { get }
   /// The wrapped type.
   static var wrappedType: Any.Type { get }
@@ -135,7 +132,7 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
 
   /// Creates an integer from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if the stored value is not an integer or does not fit this
+  /// - Throws: `StorageError.corrupt` if the stored value is not an integer or does not fit in this
   ///   type.
   public init(storedValue: StoredValue) throws {
     let value: Self? =

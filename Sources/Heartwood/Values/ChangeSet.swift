@@ -17,16 +17,14 @@ public struct ChangeSet: Sendable {
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
-  /// The changes, by entity name.
-  ///
-  /// Entities without changes are absent.
+  /// The changes by entity name, without entities that have no changes.
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The later generation of the comparison.
   public internal(set) var generation: QueryGenerationToken
-  /// The stores that the changes belong to.
+  /// The stores to which the changes belong.
   var stores: Set<UUID>
 
-  /// Merges the changes of another store, whose entities are different from those of this store.
+  /// Merges the changes to another store, whose entities are different from those of this store.
   mutating func merge(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Encodes `Codable` types as JSON, such that equal values have equal bytes.
+/// Encodes `Codable` types as JSON, so that equal values have equal bytes.
 enum JSONCoding {
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
@@ -71,8 +71,8 @@ extension Set: UnorderedEncodable where Element: Encodable {
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
   /// Encodes an array of keys and values, sorted by the JSON of the keys.
   ///
-  /// A dictionary that `Dictionary` encodes as an object is encoded as such, because the keys of
-  /// objects are always sorted.
+  /// A dictionary that `Dictionary` encodes as a JSON object is still encoded as one, because the
+  /// keys of objects are always sorted.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

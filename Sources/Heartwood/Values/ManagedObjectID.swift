@@ -4,8 +4,8 @@ public import Foundation
 ///
 /// An ID does not retain the object or anything else. An object that has never been saved has a
 /// temporary ID, which the first save replaces. Before and after that save, the temporary ID is
-/// valid in the object's context and in those of its parents and children that contain the object.
-/// It is not valid anywhere else.
+/// valid in the object's context, and in the parents and children of this context that contain the
+/// object. It is not valid anywhere else.
 ///
 /// The URI has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the
 /// store.
@@ -41,9 +41,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     return url
   }
 
-  /// Creates an ID from its URI.
-  ///
-  /// Returns `nil` if the URI does not identify an object.
+  /// Creates an ID from its URI, or returns `nil` if the URI does not identify an object.
   public init?(uriRepresentation url: URL) {
     guard url.scheme == "x-heartwood", let store = url.host().flatMap(UUID.init(uuidString:)),
       url.pathComponents.count == 3, let kind = url.pathComponents[2].first,
@@ -80,7 +78,7 @@ extension ManagedObjectID: Codable {
     let container = try decoder.singleValueContainer()
     guard let id = ManagedObjectID(uriRepresentation: try container.decode(URL.self)) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "The URI is not that of an object.")
+        in: container, debugDescription: "The URI does not identify an object.")
     }
     self = id
   }

@@ -22,8 +22,8 @@ package struct NumberTable<Value> {
 
   /// Returns the preferred position of a number.
   ///
-  /// Neighbouring numbers have adjacent positions. Rows are mostly read in order, so that one cache
-  /// line serves several lookups.
+  /// Neighbouring numbers have adjacent positions. Because rows are mostly read in order, one cache
+  /// line then serves several lookups.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))
@@ -65,7 +65,7 @@ package struct NumberTable<Value> {
     var hole = position(number)
     guard entries[hole].value != nil else { return }
     count -= 1
-    // Moves a later entry into the hole if probing could no longer reach the entry across the hole.
+    // Move a later entry into the hole if probing could no longer reach the entry across the hole.
     var position = hole
     while true {
       position = (position + 1) & (entries.count - 1)

@@ -1,6 +1,6 @@
 /// A running sum of numbers, which are added in their stored representation.
 struct NumericTotal<Number: AttributeValue & Numeric> {
-  // The sum has 128 bits, so that only the total must fit the type, but not the intermediate sums.
+  // The sum has 128 bits, so that only the total must fit in the type, not the intermediate sums.
   private var integerSum: Int128 = 0
   private var floatingPointSum = Number.zero
 
@@ -12,6 +12,6 @@ struct NumericTotal<Number: AttributeValue & Numeric> {
     }
   }
 
-  /// The sum, or `nil` if it does not fit the type.
+  /// The sum, or `nil` if it does not fit in the type.
   var value: Number? { Number(exactly: integerSum).map { $0 + floatingPointSum } }
 }

@@ -2,17 +2,15 @@ public import Foundation
 
 /// A version of an object, as recorded by the generations and the history.
 public struct ObjectVersion: Sendable {
-  /// A generation that contains this version.
-  ///
-  /// It is `nil` if only the history records this version and no readable generation contains it.
+  /// A generation that contains this version, or `nil` if no readable generation contains it and
+  /// only the history records it.
   public let generation: QueryGenerationToken?
   /// The time of the write, or of the commit of the first generation that contains this version.
   public let date: Date
   /// Whether the object was deleted in this version.
   public let isDeleted: Bool
-  /// The values, by property name.
-  ///
-  /// They are `nil` if the object was deleted or no generation contains this version.
+  /// The values by property name, or `nil` if the object was deleted or no generation contains this
+  /// version.
   ///
   /// The values include attributes, and references as object numbers. They do not include the
   /// members of to-many relationships, which can be read at ``generation``.
@@ -26,9 +24,8 @@ public struct ObjectVersion: Sendable {
   /// The name of the context that wrote this version, if the history records one.
   public let contextName: String?
 
-  /// Returns the value of an attribute.
-  ///
-  /// Returns `nil` if there are no values, or none with this name.
+  /// Returns the value of an attribute, or `nil` if there are no values or none with the given
+  /// name.
   ///
   /// - Throws: `corrupt` if the attribute has another type.
   public func value<Value: AttributeValue>(

@@ -23,9 +23,7 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
     others = nil
   }
 
-  /// Creates the token for positions in several stores.
-  ///
-  /// Returns `nil` if there are no positions.
+  /// Creates the token for positions in several stores, or returns `nil` if there are no positions.
   init?(_ sequences: [UUID: Int64]) {
     // The positions are sorted, so that tokens with the same positions are equal.
     let positions = sequences.map { Position(store: $0, sequence: $1) }
@@ -36,9 +34,8 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
     others = positions.count > 1 ? Array(positions.dropFirst()) : nil
   }
 
-  /// Returns the number of the last transaction of a store before the position.
-  ///
-  /// Returns `nil` if the token does not cover the store.
+  /// Returns the number of the last transaction of a store before the position, or `nil` if the
+  /// token does not cover the store.
   func sequence(of store: UUID) -> Int64? {
     if self.store == store { return sequence }
     return others?.first { $0.store == store }?.sequence
@@ -66,12 +63,12 @@ public struct PersistentHistoryTransaction: Sendable {
   public let changes: [PersistentHistoryChange]
   /// The version of the rows that the transaction wrote.
   let base: UInt64
-  /// The store and the transaction's number in it.
+  /// The store, and the number of the transaction in the store's history.
   let store: UUID
   let sequence: Int64
 }
 
-/// The change of one object in a history transaction.
+/// A change to one object in a history transaction.
 public struct PersistentHistoryChange: Sendable {
   /// The kind of a change.
   public enum Kind: Hashable, Sendable {

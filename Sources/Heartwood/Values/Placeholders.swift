@@ -1,7 +1,7 @@
 public import Foundation
 
-// An in-place mutation moves a collection out of its object. Until it ends, the object contains an
-// empty collection.
+// An in-place mutation moves a collection out of its object. Until the mutation ends, the object
+// contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// The empty array.

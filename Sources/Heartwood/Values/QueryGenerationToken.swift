@@ -8,13 +8,11 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// The newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of one store.
-  ///
-  /// It is `nil` if the token means the newest generation, or if there is no store.
+  /// The generation of one store, or `nil` if the token stands for the newest generation or there
+  /// is no store.
   private let generation: GenerationToken?
-  /// The generations of the other stores.
-  ///
-  /// They are `nil` if the token means the newest generation, or if there is only one store.
+  /// The generations of the other stores, or `nil` if the token stands for the newest generation or
+  /// there is only one store.
   private let others: [GenerationToken]?
 
   private init() {
@@ -38,7 +36,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether the token means the newest generation at the time of each read.
+  /// Whether the token stands for the newest generation at the time of each read.
   var isCurrent: Bool { generation == nil && others == nil }
 
   /// The generations, one for each store.

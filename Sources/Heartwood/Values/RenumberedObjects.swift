@@ -1,13 +1,13 @@
 /// A map from the replaced object numbers of one tree of contexts to their replacements.
 ///
-/// Objects that are inserted one after another mostly get consecutive numbers, so that one entry
-/// can represent a run of them. A million objects that are inserted and saved together take about
+/// Objects that are inserted one after another usually get consecutive numbers, so one entry can
+/// represent a run of numbers. A million objects that are inserted and saved together take about
 /// thirty entries. The variables skip exclusivity checks, because every lookup of an object by
 /// number reads them.
 package final class RenumberedObjects {
   /// The replaced temporary numbers, by entity number.
   ///
-  /// Runs of different entities would interrupt each other.
+  /// Entities are kept separate, because the runs of different entities would interrupt each other.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
@@ -15,9 +15,7 @@ package final class RenumberedObjects {
 
   package init() {}
 
-  /// A copy for another thread.
-  ///
-  /// Later replacements do not change it.
+  /// A copy for another thread, which later replacements do not change.
   package var copy: RenumberedObjects {
     let copy = RenumberedObjects()
     (copy.temporary, copy.permanent, copy.changeCount) = (temporary, permanent, changeCount)
@@ -49,9 +47,7 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns the current number of an object.
-  ///
-  /// Returns the number itself if it was not replaced.
+  /// Returns the current number of an object, which is the given number if it was not replaced.
   ///
   /// - Complexity: O(log n) for n entries, for each time that the number was replaced.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
@@ -92,9 +88,10 @@ private struct NumberRuns {
   private var runs: [Run] = []
   /// Pairs that were added out of order, whose old numbers precede the end of `runs`.
   private var unordered: [Int64: Int64] = [:]
-  /// The maximum size of `unordered`, apart from half the number of runs.
+  /// The maximum size of `unordered`, in addition to half the number of runs.
   ///
-  /// Larger ones are merged into `runs`. Merging at every insertion would take quadratic time.
+  /// If `unordered` grows larger, it is merged into `runs`. Merging at every insertion would take
+  /// quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }
@@ -127,7 +124,7 @@ private struct NumberRuns {
 
   subscript(old: Int64) -> Int64? {
     if !unordered.isEmpty, let new = unordered[old] { return new }
-    // Finds the position of the first run that begins after the number.
+    // Find the position of the first run that begins after the number.
     var (low, high) = (0, runs.count)
     while low < high {
       let middle = (low + high) / 2

@@ -1,8 +1,7 @@
 extension StoredValue {
   /// Returns whether both values have the same bits.
   ///
-  /// In contrast, `==` also treats strings as equal that differ only in their Unicode composition.
-  ///
+  /// In contrast, `==` also considers strings equal that differ only in their Unicode composition.
   /// A stored value is treated as changed if and only if this method returns `false`.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
@@ -11,9 +10,9 @@ extension StoredValue {
     return self == other
   }
 
-  /// The value that represents all values of the same group.
+  /// The value that represents this value when values are grouped or distinct values are counted.
   ///
-  /// -0 is represented by 0, and every NaN by the same NaN.
+  /// 0 represents -0, and a single NaN represents every NaN.
   var grouped: StoredValue {
     switch self {
     case .double(bits: let bits): .double(bits: Self.grouped(bits))
@@ -38,7 +37,7 @@ extension StoredValue {
 }
 
 extension [StoredValue] {
-  /// Returns whether all values have the same bits.
+  /// Returns whether both arrays contain values with the same bits, in the same order.
   func isIdentical(to other: [StoredValue]) -> Bool {
     elementsEqual(other) { $0.isIdentical(to: $1) }
   }

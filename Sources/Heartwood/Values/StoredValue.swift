@@ -9,7 +9,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case null
   /// A boolean.
   case bool(Bool)
-  /// An integer of any width that fits `Int64`.
+  /// An integer of any width that fits in `Int64`.
   case integer(Int64)
   /// An integer that is greater than `Int64.max`.
   case largeInteger(UInt64)
@@ -24,7 +24,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Bytes.
   case bytes([UInt8])
 
-  // The keys in stored JSON, which never change.
+  // These keys occur in stored JSON and must never change.
   private enum CodingKeys: String, CodingKey {
     case null, bool, integer, largeInteger, date, uuid, string, bytes
     case double = "number"
@@ -59,25 +59,25 @@ public enum StoredValue: Hashable, Codable, Sendable {
 public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   /// A boolean.
   case bool = 1
-  /// An integer of 8 bits.
+  /// An 8-bit integer.
   case int8 = 2
-  /// An integer of 16 bits.
+  /// A 16-bit integer.
   case int16 = 3
-  /// An integer of 32 bits.
+  /// A 32-bit integer.
   case int32 = 4
-  /// An integer of 64 bits.
+  /// A 64-bit integer.
   case int64 = 5
-  /// An unsigned integer of 8 bits.
+  /// An unsigned 8-bit integer.
   case uint8 = 6
-  /// An unsigned integer of 16 bits.
+  /// An unsigned 16-bit integer.
   case uint16 = 7
-  /// An unsigned integer of 32 bits.
+  /// An unsigned 32-bit integer.
   case uint32 = 8
-  /// An unsigned integer of 64 bits.
+  /// An unsigned 64-bit integer.
   case uint64 = 9
-  /// A floating-point number of 32 bits.
+  /// A 32-bit floating-point number.
   case float = 10
-  /// A floating-point number of 64 bits.
+  /// A 64-bit floating-point number.
   case double = 11
   /// Seconds since the start of 2001 (UTC).
   case date = 12
@@ -89,7 +89,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   case bytes = 15
   /// A decimal number, as text.
   case decimal = 16
-  /// JSON of a `Codable` type.
+  /// A value of a `Codable` type, as JSON.
   case json = 17
   /// A reference to another object, by its number.
   case reference = 18

@@ -2,10 +2,10 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// Swift's `<` specifies the same order, but does not keep it if canonically equivalent letters are
-/// composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and `"\u{E9}\u{E9}\u{E9}"`
-/// precedes the other, although they are not equal. Indexes can order such strings, so all other
-/// comparisons must use the same order.
+/// Swift's `<` is specified to use the same order, but does not keep to it if canonically
+/// equivalent letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
+/// `"\u{E9}\u{E9}\u{E9}"` precedes the other, although they are not equal. Because indexes have to
+/// order such strings, all other comparisons must use the same order as the indexes.
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
@@ -43,9 +43,8 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// Returns the order of two strings if their first difference determines it.
-  ///
-  /// Returns `nil` if composition may change the scalars at the difference.
+  /// Returns the order of two strings if their first difference determines it, or `nil` if
+  /// composition may change the scalars at the difference.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {
@@ -58,7 +57,7 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition does not change the scalar at a position and the scalar after it.
+  /// Returns whether composition leaves the scalar at a position and the scalar after it unchanged.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -80,7 +79,8 @@ extension String {
 extension Unicode.Scalar {
   /// Whether composition never changes the scalar.
   ///
-  /// These are Latin and Cyrillic letters, kana, Chinese characters, Korean syllables and emoji.
+  /// This is the case for Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
+  /// and emoji.
   fileprivate var isStable: Bool {
     switch value {
     case 0..<0x300, 0x400..<0x483, 0x3041..<0x3097, 0x30A1..<0x30FB, 0x3400..<0xA000,

@@ -64,7 +64,7 @@ func openTeams(at url: URL) throws -> PersistentContainer {
     do {
       _ = try PersistentContainer(url: url, schema: schema, options: options)
     } catch let error as ObjectGraphError {
-      print(error.kind, "\(error)".contains("Settings is in the store only"))
+      print(error.kind, "\(error)".contains("Settings exists only in the store"))
     }
 
     let new = try openTeams(at: url).newContext()

@@ -70,11 +70,11 @@ struct FormatErrorTests {
       ("legs", "legs is an integer, not a condition."),
       ("idols == nil", "cannot be compared"), ("idols.legs == 2", "cannot be compared"),
       ("ANY legs == 2", "legs is an integer, not a collection."),
-      ("name + 1 == 2", "which the operator does not support."),
+      ("name + 1 == 2", "The operator cannot be applied to"),
       ("idols.@sum.name == 2", "each element is a string."),
       ("name MATCHES '['", "\"[\" is not a valid regular expression"),
       ("name MATCHES alias", "A regular expression must be a constant; alias is not."),
-      ("price ** 2 == 2", "which the operator does not support."),
+      ("price ** 2 == 2", "The operator cannot be applied to"),
       ("home.@count = 1", "not a collection"),
     ])
   func `a format with wrong names or types throws when it is used`(

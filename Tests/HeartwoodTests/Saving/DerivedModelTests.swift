@@ -133,11 +133,11 @@ struct DerivedModelTests {
     let message = "\(error)"
     for reason in [
       "Loose.note cannot be derived: it is not a stored attribute", "Loose.constant",
-      "Loose.upper cannot be derived: it is derived already",
-      "Loose.upperOfUpper cannot be derived: upper is derived itself",
+      "Loose.upper cannot be derived: it is already derived",
+      "Loose.upperOfUpper cannot be derived: upper is itself derived",
       "Loose.upperOfNote cannot be derived: note is not a stored attribute",
       "Loose.upperOfConstant cannot be derived: ",
-      "Loose.otherUpper cannot be derived: upper is derived itself",
+      "Loose.otherUpper cannot be derived: upper is itself derived",
       "Loose.constantCopy cannot be derived: ", "Loose.otherCount cannot be derived: ",
     ] {
       #expect(message.contains(reason), "\(reason)")

@@ -172,7 +172,7 @@ struct EntityEvolutionTests {
     try store.open(V2.schema) { try addSecond($0) }
     // Ada's favourite animal is a dog, but in this version dogs are no longer animals.
     let refusal = try store.refusal(Schema(version: 3, Apart.Cat.self, Apart.Dog.self))
-    #expect("\(refusal)".contains("Owner.favourite can lead to a Dog in the store"))
+    #expect("\(refusal)".contains("Owner.favourite can refer to a Dog in the store"))
     try store.open(Schema(version: 3, Parted.Cat.self, Parted.Dog.self)) { context in
       try context.expect("name > ''", \Parted.Animal.name, ["Kit", "Tom"])
       try context.expect("name > '' AND kennel.name == 'Ada'", \Parted.Dog.name, ["Rex"])
@@ -187,7 +187,7 @@ struct EntityEvolutionTests {
     let refusal = try store.refusal(Schema(V1.Cat.self))
     #expect(refusal.kind == .incompatibleSchema && refusal.message.contains("Dog"))
     let other = try store.refusal(Schema(Poor.Cat.self, V1.Dog.self))
-    #expect(other.failures.count == 3 && "\(other)".contains("Cat.owner is in the store only"))
+    #expect(other.failures.count == 3 && "\(other)".contains("Cat.owner exists only in the store"))
     try store.open(V1.schema) { context in
       try context.expect("name == 'Rex'", \V1.Dog.tricks, [3])
       try context.expect("owner.name == 'Ada'", \V1.Cat.name, ["Kit", "Tom"])

@@ -102,8 +102,8 @@ struct IncompatibilityTests {
     }
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
-      elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
-    // The rejected migrations did not change the store.
+      elsewhere.message.contains("Item.box can refer to a Box in the store, which is not a Thing"))
+    // The rejected migrations have changed nothing.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
 
@@ -119,7 +119,7 @@ struct IncompatibilityTests {
     let refusal = try store.refusal(Now.schema)
     #expect(refusal.kind == .incompatibleSchema)
     #expect(refusal.message.contains("version 4") && refusal.message.contains("version 2"))
-    #expect("\(refusal)".contains("Item.added is in the store only"))
+    #expect("\(refusal)".contains("Item.added exists only in the store"))
     #expect("\(refusal)".contains("Item.count is int32 in the program and int64 in the store"))
   }
 

@@ -286,8 +286,8 @@ struct RelationshipEvolutionTests {
     let links = try filled(seed: 5, store)
     let refusal = try store.refusal(Schema(version: 2, Single.Person.self))
     #expect(refusal.kind == .incompatibleSchema && refusal.objectID?.entityName == "House")
-    #expect(refusal.message.contains("House.person can lead to one object only"))
-    // The version is accepted once no house has more than one person.
+    #expect(refusal.message.contains("House.person can refer to only one object"))
+    // The version is accepted once each house has at most one person.
     let kept = try store.open(V1.schema) { context in
       var kept: [String: String] = [:]
       for person in try context.all(V1.Person.self) {

@@ -166,10 +166,11 @@ struct ScarceResourceTests {
   }
 
   /// The distance between tested occurrences: a long run tests all, a short run every 29th.
-  private static let stride = TestScale.pick(quick: 97, all: 29, long: 1)
+  private static let stride = TestScale.pick(quick: 331, all: 29, long: 1)
 
   @Test(
-    .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases, [true, false])
+    .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases,
+    TestScale.some([true, false]))
   func `fails in that call only, without effect on others`(
     demand: Demand, isMapped: Bool
   ) throws {
