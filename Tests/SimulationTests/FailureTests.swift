@@ -148,7 +148,8 @@ struct FailureTests {
     _ steps: [Step], isSpilling: Bool, isLasting: Bool, drops: Bool
   ) throws {
     let calls = try callCount(steps, isSpilling: isSpilling)
-    for call in (calls.before + 1)...calls.after {
+    let step = TestScale.pick(quick: 6, all: 1)
+    for call in stride(from: calls.before + 1, through: calls.after, by: step) {
       let context = "io at call \(call), lasting \(isLasting), dropping \(drops)"
       let run = try openedHistory(isSpilling: isSpilling)
       run.disk.faultPlan = .failure(
