@@ -71,9 +71,9 @@ extension Key {
 }
 
 extension KeyspaceReader {
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// This is the same as ``forEach(from:upTo:reversed:_:)``.
+  /// This method does the same as ``forEach(from:upTo:reversed:_:)``.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -54,7 +54,7 @@ package func withSearchBytes<K: LookupKey & ~Escapable, R>(
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key whose only component is this value.
+  /// Calls `body` with the key that consists of this value.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {

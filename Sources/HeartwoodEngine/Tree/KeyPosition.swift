@@ -1,5 +1,5 @@
 /// The position of a key in a tree, whether or not the key exists, with an estimate of the share of
-/// all entries before it.
+/// all entries that sort before the key.
 ///
 /// The share is computed from the nodes on the path only, as if all subtrees of a node had the same
 /// number of entries. If nodes are filled unevenly, the error is at most the fill of one leaf at
