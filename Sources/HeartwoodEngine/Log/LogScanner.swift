@@ -104,8 +104,8 @@ package struct LogScanner {
   ///
   /// This commit takes precedence over the frames that directly follow `point`, because it was
   /// written by a recovery that found those frames incomplete. Later durable watermarks are above
-  /// those frames, so their images would not be verified again, and the frames would be accepted by
-  /// their headers alone.
+  /// those frames, so the images in them would not be verified again, and the frames would be
+  /// accepted by their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

@@ -55,7 +55,7 @@ package enum NodeChecks {
       return "The entries of the node do not fit between its prefix and its cells."
     }
     guard node.heapUsed <= page.count - heapStart else {
-      return "The cells of the node take more space than there is."
+      return "The cells of the node take up more space than there is."
     }
     return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
       var cells = ByteClaims(map: map)
@@ -104,7 +104,8 @@ package enum NodeChecks {
       previous = head
       guard cells.claim(cell, cellByteCount) else { return "Two cells of the leaf overlap." }
     }
-    return cells.count == node.heapUsed ? nil : "The cells of the leaf do not add up to its total."
+    return cells.count == node.heapUsed
+      ? nil : "The sizes of the leaf's cells do not add up to the total in the node."
   }
 
   private static func checkBranch(
@@ -148,7 +149,7 @@ package enum NodeChecks {
       previous = head
     }
     return cells.count == node.heapUsed
-      ? nil : "The cells of the branch do not add up to its total."
+      ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
   /// Returns whether the head of a suffix of `count` bytes has only zeros after these bytes.

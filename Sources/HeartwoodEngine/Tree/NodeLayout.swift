@@ -25,15 +25,19 @@ package enum NodeLayout {
   ///
   /// The bytes from here on are the capacity of the node.
   package static let prefixOffset = 40
-  /// The sizes of a head, of a child and of a slot.
+  /// The size of a head.
   package static let headByteCount = 8
+  /// The size of a child.
   package static let childByteCount = 4
+  /// The size of a slot.
   package static let slotByteCount = 2
-  /// The sizes of an entry in the packed arrays of a leaf and of a branch.
+  /// The size of an entry in the packed arrays of a leaf.
   package static let leafEntryByteCount = headByteCount + slotByteCount
+  /// The size of an entry in the packed arrays of a branch.
   package static let branchEntryByteCount = headByteCount + childByteCount + slotByteCount
-  /// The sizes of the length fields at the start of a cell in a leaf and in a branch.
+  /// The size of the length fields at the start of a leaf cell.
   package static let leafCellHeaderByteCount = 4
+  /// The size of the length field at the start of a branch cell.
   package static let branchCellHeaderByteCount = 2
   /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
