@@ -1,10 +1,10 @@
 /// Checks the complete structure of one page of a tree.
 ///
-/// The check runs once for each page that enters the process. After it, no accessor of ``NodeView``
-/// reads out of bounds, and every search terminates. References between pages are checked during
-/// each descent.
+/// The check runs once for each page that is read into the process. After a page has passed the
+/// check, no accessor of ``NodeView`` reads out of bounds, and every search in the page terminates.
+/// References between pages are checked during each descent.
 package enum NodeChecks {
-  /// Returns a description of the first fault of the page, or `nil` if the page has no fault.
+  /// Returns a description of the first fault of the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -152,7 +152,7 @@ package enum NodeChecks {
       ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether the head of a suffix of `count` bytes has only zeros after these bytes.
+  /// Returns whether the head of a suffix of `count` bytes contains only zeros after those bytes.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

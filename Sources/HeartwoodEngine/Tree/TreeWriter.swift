@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
 /// Only pages that change become writable. The bytes of a value argument may be in a page of the
-/// transaction. The bytes of a key must not be, because they would move.
+/// transaction; those of a key must not, because they would move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
