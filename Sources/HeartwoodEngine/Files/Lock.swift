@@ -65,7 +65,7 @@ package final class Lock: @unchecked Sendable {
   /// Releases the lock, waits, and acquires the lock again.
   ///
   /// The wait ends when ``wakeAll()`` is called, or after `milliseconds` of the monotonic clock;
-  /// `nil` means no time limit. It may end early.
+  /// `nil` means no time limit. The wait may also end early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {

@@ -52,7 +52,7 @@ enum SystemCalls {
   /// close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Returns a new descriptor from `make`, with a number above those of the standard streams.
+  /// Returns the descriptor that `make` opens, with a number above those of the standard streams.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
@@ -62,7 +62,7 @@ enum SystemCalls {
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // Another thread may have closed a standard stream in the meantime.
+    // If another thread has closed a standard stream in the meantime, move the new descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
@@ -131,7 +131,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The function `statfs`, looked up by name like `fallocate`.
+    /// The function `statfs`, looked up by name for the same reason as `fallocate`.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)

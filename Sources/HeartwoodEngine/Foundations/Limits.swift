@@ -1,6 +1,6 @@
 /// The limits of the file format and the engine, each with its reason.
 ///
-/// `Docs/Reference/Limits.md` has a row for each limit. A test compares the rows with this file.
+/// `Docs/Reference/Limits.md` has a row for each limit. A test compares the table with this file.
 package enum Limits {
   /// The smallest page size: one block of common file systems, so that two pages never share a
   /// block.
@@ -63,8 +63,8 @@ package enum Limits {
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of log segments that a store has open at a time.
   ///
-  /// This is more than are read at the same time, yet small compared with the descriptor limit of a
-  /// process.
+  /// This is more segments than are read at the same time, yet small compared with the descriptor
+  /// limit of a process.
   package static let maxOpenSegmentCount = 32
   /// The maximum number of log segments that are kept open until they are synced.
   ///

@@ -50,9 +50,9 @@ public struct StorageError: Error, Hashable, Sendable {
   public var kind: Kind
   /// A description of what happened and what to do about it.
   public var message: String
-  /// The file concerned, as a path or a name within the store.
+  /// The affected file, as a path or as a name within the store.
   public var file: String?
-  /// The number of the page concerned.
+  /// The number of the affected page.
   public var page: UInt32?
   /// The operating system's error number.
   public var errno: Int32?

@@ -125,7 +125,8 @@ public final class Cursor {
     }
   }
 
-  /// Passes the encoded key and the value of the current entry to `body`, and returns its result.
+  /// Passes the encoded key and the value of the current entry to `body`, and returns the result of
+  /// `body`.
   ///
   /// Returns `nil` if the cursor is not at an entry. A value that fits in a page is not copied. The
   /// spans are valid only during the call; in a transaction, they also become invalid when the

@@ -1,7 +1,7 @@
 /// An encoded key of one or more components.
 ///
 /// ```swift
-/// let key: Key = "config"               // the same as the string
+/// let key: Key = "config"               // a key of one string
 /// let event = Key("nc", 73_275_410)     // sorts after ("nc", 5) and before ("nd")
 /// ```
 ///

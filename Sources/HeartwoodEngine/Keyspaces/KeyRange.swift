@@ -57,8 +57,8 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key that is greater than all keys starting with these bytes, or `nil` if
-  /// there is none.
+  /// Returns the least key that is greater than all keys that start with the given bytes, or
+  /// `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {

@@ -15,7 +15,7 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`, and returns its result.
+  /// Passes the value of a key to `body`, and returns the result of `body`.
   ///
   /// Returns `nil` if the key does not exist. A value that fits in a page is not copied. The span
   /// is valid only during the call.

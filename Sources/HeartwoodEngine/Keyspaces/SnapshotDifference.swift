@@ -37,8 +37,8 @@ package struct SnapshotDifference {
   ///
   /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: Reads the catalog of each state, and each page that was written or freed between
-  ///   the two states, once in each state.
+  /// - Complexity: In each state, reads the catalog, and reads each page that was written or freed
+  ///   between the two states once.
   package init(
     from source: GenerationState, to target: GenerationState,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true }
@@ -58,8 +58,8 @@ package struct SnapshotDifference {
   ///
   /// - Throws: Any error that `body` throws; `corrupt` or `io` if a page is corrupt or cannot be
   ///   read.
-  /// - Complexity: Reads the leaves that differ again, and the pages of large values that were
-  ///   rewritten with the same length and hash.
+  /// - Complexity: Reads each leaf that differs a second time, and the pages of large values that
+  ///   were rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {

@@ -52,7 +52,7 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or the remaining commits of a footer, or `nil` at the end of the log.
+  /// Returns the next commit or all remaining commits of a footer, or `nil` at the end of the log.
   ///
   /// - Parameter limit: The last frame for which footers are used. Footers of later commits are
   ///   ignored; if the limit is `nil`, all footers are ignored.
@@ -66,8 +66,9 @@ package struct LogScanner {
     return try accept(commit)
   }
 
-  /// Returns the next commit, or `nil` at the end of the log, reading headers even if there is a
-  /// footer.
+  /// Returns the next commit, or `nil` at the end of the log.
+  ///
+  /// The commit is read from its headers even if there is a footer.
   package mutating func next() throws(StorageError) -> LogStep? { try step(upTo: nil) }
 
   private mutating func accept(_ step: LogStep) throws(StorageError) -> LogStep {

@@ -59,10 +59,10 @@ package final class SegmentFile: Sendable {
   /// Writes bytes that must be synced later.
   ///
   /// The descriptor stays open until the sync. To limit the number of such descriptors, this method
-  /// may first sync the file that has waited longest for a sync, and then also throws the errors of
-  /// that sync.
+  /// may also sync the file that has waited longest for a sync, and then throws the errors of that
+  /// sync too.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Begin the write first, so that no other thread can close the descriptor during the write: it
+    // Record the write first, so that no other thread can close the descriptor during the write: it
     // might be the last descriptor of the file.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }

@@ -1,7 +1,7 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
 /// The contents of the pages do not change, only their numbers and the references to them. A root
-/// is moved only by ``moveRoot(_:)``, because the root is where a search in the tree starts.
+/// is moved only by ``moveRoot(_:)``, because a tree is found through its root.
 package struct PageMover {
   package let pages: WorkingPages
   /// The number of the first page to move; pages from this one on are moved to free pages before

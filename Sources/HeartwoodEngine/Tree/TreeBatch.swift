@@ -20,7 +20,7 @@ package struct TreeBatch: ~Copyable {
   /// It is enough to keep the memory system busy, yet small enough that the data fetched for all
   /// keys stays in the nearest cache.
   package static let capacity = 64
-  /// The size of the memory for the keys, which holds a full batch of keys of a common length.
+  /// The size of the memory for the keys, which holds a full batch of keys of typical length.
   private static let keysByteCount = 8192
 
   private let view: PageView

@@ -161,10 +161,9 @@ package final class TreeCursor {
 
   /// Returns the current value, or the reference to a large value.
   ///
-  /// The result is valid until the cursor moves or the writer makes a change. The cursor keeps the
-  /// page, so the caller must not release it.
-  ///
-  /// - Returns: `nil` if the cursor is not at a row, or if the writer has removed the row.
+  /// Returns `nil` if the cursor is not at a row, or if the writer has removed the row. The result
+  /// is valid until the cursor moves or the writer makes a change. The cursor keeps the page, so
+  /// the caller must not release it.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }

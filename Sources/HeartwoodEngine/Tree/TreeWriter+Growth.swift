@@ -1,4 +1,4 @@
-// Grows a tree: rebuilds and splits nodes, and adds a root above the old root.
+// Grows a tree: rebuilds and splits nodes, and adds a level when the root is split.
 extension TreeWriter {
   /// Stores an entry in the node at `level` in the path, for entries that cannot be stored in
   /// place.

@@ -96,7 +96,8 @@ package struct TreeWriter {
     let (slot, found, replaced) = try find(key)
     pages.recordChange()
     let page = try pages.writable(path.page(0))
-    // The cells of this leaf move during the change, but no other page does.
+    // Copy a value that is in this leaf, because the cells of the leaf move during the change.
+    // Values in other pages stay where they are.
     let value =
       value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)
