@@ -1,8 +1,8 @@
-/// A lock byte that excludes other processes and the other threads of this process.
+/// A lock on one byte of a file, which excludes other processes and other threads of this process.
 ///
-/// The kernel gives the lock to the open file, not to a thread, so a thread lock is acquired before
-/// it and released after it. A read-only process can lock the byte only in shared mode, which still
-/// excludes processes that lock it exclusively.
+/// The kernel grants the byte lock to the open file, not to a thread. A thread lock is therefore
+/// acquired before the byte lock and released after it. A read-only process can lock the byte only
+/// in shared mode, which still excludes processes that lock it exclusively.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -11,7 +11,7 @@ package final class ExclusiveByte: Sendable {
   private let waits: LockWaits
   private let lock = Lock()
 
-  /// Creates the lock for a byte of a file.
+  /// Creates a lock on the given byte of a file.
   ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
@@ -29,12 +29,11 @@ package final class ExclusiveByte: Sendable {
     self.waits = waits
   }
 
-  /// Waits for earlier holders, then runs `body` while holding the lock.
-  ///
-  /// - Throws: Any error that `body` throws, or `busy` if the timeout expires before `body` runs.
+  /// Waits until the lock is free, then runs `body` while holding it.
   ///
   /// - Parameter timeout: The number of milliseconds to wait if the initialiser was given no
   ///   timeout.
+  /// - Throws: Any error that `body` throws, or `busy` if the timeout expires before `body` runs.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

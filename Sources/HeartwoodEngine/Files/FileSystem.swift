@@ -6,48 +6,45 @@
 ///
 /// Thread-safe. Paths are absolute or relative to the process's working directory.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the file at `path`.
-  ///
-  /// Returns `nil` if the file does not exist and `access` does not create it.
+  /// Opens the file at `path`, or returns `nil` if it does not exist and `access` does not create
+  /// it.
   ///
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
   /// Creates a directory if it does not exist.
   ///
-  /// Its parent directory must exist.
+  /// The parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that can be listed and entered by all users who may read files with the
-  /// given mode.
+  /// Creates a directory that all users who may read files with the given mode can list and enter.
   ///
-  /// If `mode` is `nil`, this is the same as ``createDirectory(_:)``.
+  /// If `mode` is `nil`, this method does the same as ``createDirectory(_:)``.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
-  /// Returns this file system with one directory held open.
+  /// Returns a view of this file system that holds the directory at `path` open.
   ///
-  /// Names in that directory are resolved relative to the open directory, even if its path changes,
-  /// and links are not followed.
+  /// The view resolves names in that directory relative to the open directory, even if the
+  /// directory's path changes, and does not follow links.
   ///
   /// - Parameter newFileMode: The mode of files that are created in the directory before the file
   ///   `pages` exists, or `nil` for the default of the process. Later files take their mode and
   ///   group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of the regular file at a path, or `nil` if there is none.
+  /// Returns the identity of the regular file at the given path, or `nil` if there is none.
   ///
-  /// Does not follow links.
+  /// Links are not followed.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
   /// Returns the permissions of a file, or `nil` if the file does not exist or the file system has
   /// no permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
-  /// Returns a stamp that changes when the names in a directory change: if two stamps are equal, no
-  /// name has changed between the two calls.
+  /// Returns a stamp that changes whenever a name in the directory changes.
   ///
-  /// Returns `nil` shortly after a change, because another change at that time might not alter the
-  /// stamp.
+  /// If two calls return equal stamps, no name changed between them. The result is `nil` shortly
+  /// after a change, because another change at that time might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
@@ -61,20 +58,20 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A file atomically replaces any file with the new name. A directory can be renamed only if the
-  /// new name is unused.
+  /// A renamed file atomically replaces any file that has the new name. A directory can be renamed
+  /// only if the new name is not in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
-  /// Returns the type of the volume that contains a directory, or `nil` if the directory does not
-  /// exist.
+  /// Returns the type of the volume that contains the given directory, or `nil` if the directory
+  /// does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
   /// Makes all earlier creations, renames and removals of names in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Watches the file at `path` until the returned watch is released.
+  /// Starts watching the file at `path`, or returns `nil` if the file cannot be watched.
   ///
-  /// Returns `nil` if the file cannot be watched.
+  /// The watch ends when the returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// The identity of the file system.
@@ -85,7 +82,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
   var bootIdentity: UInt64? { get }
 
-  /// The time in milliseconds since 1970, from a clock that may jump.
+  /// The wall-clock time, which may jump, in milliseconds since 1970.
   var wallClockMilliseconds: UInt64 { get }
 
   /// Returns an unpredictable number.
@@ -146,15 +143,15 @@ package enum FileAccess: Sendable {
 /// Thread-safe, because every read and write specifies its offset. The file is closed when its last
 /// reference is released.
 package protocol File: AnyObject, Sendable {
-  /// The path with which the file was opened, for error messages.
+  /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads up to `target.count` bytes, and returns the number of bytes read.
+  /// Fills `target` with the bytes from `offset` on, and returns the number of bytes read.
   ///
-  /// The number is smaller only at the end of the file.
+  /// The result is less than `target.count` only if the file ends there.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
-  /// Writes all `parts` one after the other, starting at `offset`.
+  /// Writes all `parts` consecutively, starting at `offset`.
   ///
   /// Throws an error unless all bytes were written.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
@@ -173,9 +170,8 @@ package protocol File: AnyObject, Sendable {
 
   /// Deallocates the disk space of a range of complete 4,096-byte blocks.
   ///
-  /// The range then reads as zeros; the length of the file does not change.
-  ///
-  /// Returns `false`, and changes nothing, if the file system does not support this operation.
+  /// The range then reads as zeros, and the length of the file does not change. Returns `false`,
+  /// and changes nothing, if the file system does not support this operation.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
@@ -185,33 +181,30 @@ package protocol File: AnyObject, Sendable {
   /// offers.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes read-only until the returned mapping is released.
+  /// Maps `byteCount` bytes from `offset` on, read-only, until the returned mapping is released.
   ///
-  /// Returns `nil` if the file system does not support mappings.
-  ///
-  /// The range may extend past the end of the file, but accessing bytes there ends the process.
+  /// Returns `nil` if the file system does not support mappings. The range may extend past the end
+  /// of the file, but accessing bytes past the end terminates the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes as memory that is shared by all processes that map the file.
+  /// Maps the first `byteCount` bytes as memory shared by all processes that map the file.
   ///
-  /// The memory is writable unless the file was opened for reading only.
-  ///
-  /// The file must have at least `byteCount` bytes.
+  /// The file must be at least `byteCount` bytes long. The memory is writable unless the file was
+  /// opened for reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Tries to set, convert or release a lock on a range of bytes.
   ///
-  /// Returns `false` if another owner holds a conflicting lock.
-  ///
-  /// The owner of the lock is this open file, and the lock ends with the process.
+  /// Returns `false` if another owner holds a conflicting lock. This open file owns the lock, which
+  /// is released when the process ends.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
-  /// Sets a lock on a range of bytes, and waits until all conflicting locks have been released.
+  /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns the part of `range` that another owner has locked, or `nil` if there is none.
+  /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
   ///
-  /// If there are several such locks, the result need not be the lowest one.
+  /// If there are several such parts, the result need not be the lowest one.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.
@@ -225,9 +218,7 @@ extension File {
   // The default for files that cannot be watched.
   package func touch() throws(StorageError) {}
 
-  /// Polls until the lock is acquired.
-  ///
-  /// This default is for files whose locks have no queue.
+  /// Polls until the lock is acquired, for files whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
   }
@@ -251,17 +242,17 @@ package struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// Memory that is mapped to a file, and unmapped when the last reference is released.
+/// A mapping of a file into memory, which is unmapped when its last reference is released.
 ///
 /// - Note: `@unchecked` because the memory is raw. This process never writes to read-only mappings,
 ///   and it accesses shared mappings through atomic words only.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// Called before each access to shared memory, with the offset and whether the access may change
-  /// the memory.
+  /// A closure that is called before each access to shared memory.
   ///
-  /// Accesses to words that processes share are input and output, like system calls, so a test file
-  /// system may intercept them.
+  /// Its arguments are the offset and whether the access may change the memory. Accesses to words
+  /// that processes share are input and output, like system calls, so a test file system may
+  /// intercept them.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

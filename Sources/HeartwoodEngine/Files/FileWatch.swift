@@ -8,21 +8,21 @@
 
 /// Wakes a thread when a process touches a file; see ``File/touch()``.
 ///
-/// Thread-safe, but only one thread may wait.
+/// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
   /// Waits until the file is touched, ``end()`` is called or the timeout expires.
   ///
-  /// May return early.
+  /// The wait may also end early.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next one if no thread is waiting.
   func end()
 }
 
-/// A file watch of the kernel: inotify on Linux, kqueue on Darwin.
+/// A file watch that uses inotify on Linux and kqueue on Darwin.
 final class PosixFileWatch: FileWatch {
   private let descriptor: Int32
-  /// The watched file: its watch descriptor on Linux, its file descriptor on Darwin.
+  /// The watch descriptor of the file on Linux, or its file descriptor on Darwin.
   private let target: Int32
   private let origin = ProcessOrigin()
 
@@ -35,9 +35,9 @@ final class PosixFileWatch: FileWatch {
   }
 
   #if canImport(Darwin)
-    /// Watches the file at a path.
+    /// Creates a watch on the file at `path`.
     ///
-    /// Fails if the file does not exist or the system has no free queue.
+    /// Returns `nil` if the file does not exist or the system cannot create another event queue.
     init?(_ path: String) {
       guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
         return nil
@@ -80,9 +80,9 @@ final class PosixFileWatch: FileWatch {
       _ = kevent(descriptor, trigger, 1, nil, 0, nil)
     }
   #else
-    /// Watches the file at a path.
+    /// Creates a watch on the file at `path`.
     ///
-    /// Fails if the file does not exist or the system has no free queue.
+    /// Returns `nil` if the file does not exist or the system cannot create another event queue.
     init?(_ path: String) {
       let opened = OpenDescriptors.enter { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
       guard case .success(let descriptor) = opened else { return nil }

@@ -20,9 +20,9 @@ final class HeldDirectory: Sendable {
   /// The file from which new files take their mode and group.
   private static let pattern = "pages"
 
-  /// Creates the value for an open directory.
+  /// Wraps the descriptor of an open directory.
   ///
-  /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
+  /// - Parameter descriptor: A descriptor that is registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.path = path
     prefix = path + "/"
@@ -31,14 +31,15 @@ final class HeldDirectory: Sendable {
   }
 
   deinit {
-    // A child process has already closed the descriptor, and its number may belong to another file.
+    // In a child process, the descriptor has already been closed, and its number may now belong to
+    // another file.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor.
+  /// Returns the descriptor of the directory.
   ///
-  /// Throws `forked` in a child of the process that opened the directory.
+  /// - Throws: `forked` in a child of the process that opened the directory.
   func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -53,9 +54,7 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a file.
-  ///
-  /// Returns `nil` if another process has created it in the meantime.
+  /// Creates a file, or returns `nil` if another process has created it in the meantime.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)
@@ -69,12 +68,13 @@ final class HeldDirectory: Sendable {
     // Ignore failures of the next two calls: the process may lack permission, or the file system
     // may have no modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
-    // Set the mode again, because the process's umask removed bits from it during the creation.
+    // Set the mode again, because the umask was applied to it when the file was created.
     if let mode { _ = fchmod(descriptor, mode) }
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
 
-  /// Returns the status of a regular file, or `nil` if the name belongs to anything else.
+  /// Returns the status of a regular file, or `nil` if there is no regular file with the given
+  /// name.
   ///
   /// Does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
@@ -87,8 +87,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status: every later change gets this time or a later
-    // one.
+    // Read the clock before the directory's status, so that every later change gets this time or a
+    // later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
@@ -99,7 +99,7 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // A second change within one tick of the file system's clock would not change the time.
+    // A second change within the same tick of the file system's clock would get the same time.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)
@@ -109,7 +109,7 @@ final class HeldDirectory: Sendable {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// A time not later than the timestamp that a change of names would get now.
+  /// A time that is not later than the timestamp that a change to the names would get now.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)
@@ -123,17 +123,19 @@ final class HeldDirectory: Sendable {
   }
 
   #if canImport(Darwin)
-    /// A time longer than one tick of the file system's clock, in nanoseconds.
+    /// A duration, in nanoseconds, that is longer than one tick of the file system's clock.
     private static let changeTick: Int64 = 20_000_000
   #else
     /// Zero, because `changeClock` is the file system's own clock: once it has advanced, a later
     /// change gets a different timestamp.
     private static let changeTick: Int64 = 0
   #endif
-  /// The longest time, in nanoseconds, by which a timestamp can be ahead of `changeClock`, on
-  /// kernels that make these timestamps unique.
+  /// The maximum number of nanoseconds by which a timestamp can be ahead of `changeClock`.
+  ///
+  /// Timestamps can be ahead on kernels that make them unique.
   private static let clockLead: Int64 = 20_000_000
-  /// A time longer than one tick of file systems that store timestamps in seconds, in nanoseconds.
+  /// A duration, in nanoseconds, that is longer than one tick of a file system that stores
+  /// timestamps in whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

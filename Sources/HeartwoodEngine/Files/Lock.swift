@@ -11,10 +11,10 @@
 /// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
 /// mutexes, and because they support waits with a timeout.
 ///
-/// In a child process created by `fork`, a lock of the parent does nothing: a thread that does not
-/// exist in the child may hold it, and destroying its condition variable would wait for such
-/// threads. The child must not use the state that such a lock guards; this rule only keeps
-/// deinitialisers from hanging.
+/// In a child process created by `fork`, the methods of a lock inherited from the parent do
+/// nothing. A thread that does not exist in the child may hold the lock, and destroying its
+/// condition variable would wait for such threads. The child must not use the state that such a
+/// lock guards; skipping the calls only keeps deinitialisers from hanging.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -65,7 +65,7 @@ package final class Lock: @unchecked Sendable {
   /// Releases the lock, waits, and acquires the lock again.
   ///
   /// The wait ends when ``wakeAll()`` is called, or after `milliseconds` of the monotonic clock;
-  /// `nil` means no time limit. It may end early.
+  /// `nil` means no time limit. The wait may also end early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {

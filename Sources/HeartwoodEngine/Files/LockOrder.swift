@@ -8,9 +8,9 @@ package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
   private static let ofThisProcess = LockOrder()
 
-  /// The order of the locks.
+  /// The lock bytes, in the order in which a thread must request them.
   ///
-  /// A thread that holds one of them may only request later ones of the same store.
+  /// A thread that holds one of these locks may request only later ones of the same store.
   private static let order = [
     LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.allocator, LockByte.keep,
   ]
@@ -40,7 +40,7 @@ package final class LockOrder: @unchecked Sendable {
 
   /// Records that this thread has released a lock or stopped waiting for it.
   ///
-  /// Always returns `true`.
+  /// Always returns `true`, so that it can be called from `assert`.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current

@@ -1,9 +1,10 @@
 extension FileSystem {
   /// Checks that the file system of `file` supports locks that belong to open files.
   ///
-  /// A lock set through one open file must be visible through a second, and must remain after a
-  /// third is closed. If locks belonged to processes instead, closing the third would release the
-  /// lock, and two openings of a store in one process would not exclude each other.
+  /// A lock that is set through one opening of the file must be visible through a second one, and
+  /// must remain set after a third one is closed. If locks belonged to processes instead, closing
+  /// the third one would release the lock, and two openings of a store in one process would not
+  /// exclude each other.
   ///
   /// - Parameter byte: A byte that is used for nothing else. The probe locks it in shared mode, so
   ///   that concurrent probes do not disturb each other.
@@ -18,7 +19,7 @@ extension FileSystem {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a byte that Heartwood locks only in shared "
-          + "mode. Find and stop the program that locks this file.", file: file.path)
+          + "mode. Find and stop the program that is locking this file.", file: file.path)
     }
     _ = try open(file.path, .read)
     let isSeen = try second.lockedByOthers(in: range) != nil

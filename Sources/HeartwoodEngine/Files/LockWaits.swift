@@ -16,7 +16,7 @@ package final class LockWaits: @unchecked Sendable {
 
   package init() {}
 
-  /// Runs `body`, which waits for the lock of a byte, and records the wait until it ends.
+  /// Runs `body`, which waits for a lock on the given byte, and records the wait while it lasts.
   package func during<R>(
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
@@ -30,6 +30,6 @@ package final class LockWaits: @unchecked Sendable {
     return try body()
   }
 
-  /// The wait that began first, or `nil` if no thread is waiting.
+  /// The wait that has lasted longest, or `nil` if no thread is waiting.
   package var oldest: Wait? { lock.withLock { waits.values.min { $0.since < $1.since } } }
 }

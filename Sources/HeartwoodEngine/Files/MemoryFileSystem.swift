@@ -4,7 +4,7 @@
 /// first; other directories must be created, as on a disk. A removed file stays usable through its
 /// open references.
 ///
-/// - Note: `@unchecked` because all mutable state is used under `lock` only.
+/// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package let bootIdentity: UInt64? = UInt64.random(in: .min ... .max)
   private let device = UInt64.random(in: .min ... .max)
@@ -124,11 +124,12 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 
 /// The bytes and locks of one file in memory, independent of its name.
 ///
-/// - Note: `@unchecked` because all mutable state is used under `lock` only.
+/// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of the chunks by which a file grows, so that growing never copies bytes.
+  /// The size of the chunks in which a file is stored, so that the file can grow without copying
+  /// bytes.
   ///
-  /// A chunk that is `nil` stands for zeros.
+  /// A chunk that is `nil` contains only zeros.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -145,8 +146,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Splits a range at the boundaries of chunks, and calls `body` for each piece with the index of
-  /// its chunk, its offset in the chunk and its length.
+  /// Splits a range at chunk boundaries, and calls `body` with the chunk index, the offset in the
+  /// chunk and the length of each piece.
   private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {

@@ -3,8 +3,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. Splitting every path took an eighth of the time of
-    // simulations.
+    // Nearly all paths are already normal. Splitting every path took one eighth of the running time
+    // of simulations.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -18,9 +18,10 @@ package struct MemoryPath: Hashable, Sendable {
     text = names.joined(separator: "/")
   }
 
-  /// Returns whether a path is absolute and normal.
+  /// Returns whether a path is certainly absolute and normal.
   ///
-  /// Returns `false` for any path with a hidden name; such a path is split instead.
+  /// The result is `false` for any path that contains a name with a leading dot, because that name
+  /// may be `.` or `..`.
   private static func isNormal(_ path: String) -> Bool {
     guard path.utf8.first == slash, path.utf8.last != slash else { return false }
     var before = UInt8(0)

@@ -6,19 +6,19 @@
   import Darwin
 #endif
 
-/// The descriptors of this process's open files, and the memory that it shares with other
-/// processes.
+/// Tracks the descriptors of this process's open files, and the memory that the process shares with
+/// other processes.
 ///
-/// The lock of an open file is held while any copy of its descriptor exists. A child process
-/// created by `fork` would therefore hold its parent's locks, and all processes would see what it
-/// writes to shared memory. To prevent this, a handler that runs in the child before `fork` returns
-/// closes the copies of the descriptors and replaces the shared memory with private memory.
+/// A lock on an open file is held as long as any copy of the file's descriptor exists. A child
+/// process created by `fork` would therefore hold its parent's locks, and other processes would see
+/// what the child writes to shared memory. To prevent both, a handler that runs in the child before
+/// `fork` returns closes the copied descriptors and replaces the shared memory with private memory.
 ///
 /// `lock` is held during the fork, and from before a file is opened until its descriptor is
-/// registered, so that the child knows all its copies. The handler in the child must neither
-/// allocate nor wait.
+/// registered, so that the child knows all the descriptors that were copied. The handler in the
+/// child must neither allocate memory nor wait.
 enum OpenDescriptors {
-  /// The result of registering the handlers, which happens on first use: 0 or an error number.
+  /// The result of registering the fork handlers on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -28,7 +28,7 @@ enum OpenDescriptors {
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // Marked unsafe because the compiler cannot check that both are used under `lock` only.
+  // Marked unsafe because the compiler cannot check that both are accessed only under `lock`.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
@@ -38,9 +38,9 @@ enum OpenDescriptors {
     enter { SystemCalls.open(path, flags) }
   }
 
-  /// Registers the descriptor that `make` returns.
+  /// Registers and returns the descriptor that `make` opens.
   ///
-  /// It must be one that is closed on `exec`.
+  /// The descriptor must be one that is closed on `exec`.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -58,12 +58,10 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Opens a file for a short time.
+  /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must set no locks through it, and must close it.
-  ///
-  /// This function also holds `lock`, because every opening occupies the numbers of the standard
-  /// streams for a moment.
+  /// The caller must not set locks through the descriptor, and must close it. This method also
+  /// holds `lock`, because opening a file briefly occupies all free descriptors from 0 to 2.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -84,8 +82,8 @@ enum OpenDescriptors {
 
   /// Closes and unregisters a descriptor.
   ///
-  /// Both happen under `lock`, because another thread may get the same number immediately
-  /// afterwards.
+  /// Both happen under `lock`, because another thread may be given the same descriptor number as
+  /// soon as the descriptor is closed.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
@@ -112,9 +110,9 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Closes the parent's descriptors and replaces its shared memory.
+  /// Closes the descriptors and replaces the shared memory that a child process inherited.
   ///
-  /// The forking thread holds `lock`.
+  /// The thread that called `fork` holds `lock`.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     for number in isOurs.indices where isOurs[number] {

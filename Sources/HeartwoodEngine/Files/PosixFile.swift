@@ -15,9 +15,9 @@ final class PosixFile: File {
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
-  /// Creates the value for an open file.
+  /// Wraps the descriptor of an open file.
   ///
-  /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
+  /// - Parameter descriptor: A descriptor that is registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor
     self.path = path
@@ -25,8 +25,8 @@ final class PosixFile: File {
   }
 
   deinit {
-    // A child process has already closed the descriptor, and its number may belong to another file.
-    // The locks belong to the parent.
+    // In a child process, the descriptor has already been closed, its number may now belong to
+    // another file, and the locks belong to the parent.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
     // descriptor is closed.
@@ -35,9 +35,9 @@ final class PosixFile: File {
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor.
+  /// Returns the descriptor of the file.
   ///
-  /// Throws `forked` in a child of the process that opened the file.
+  /// - Throws: `forked` in a child of the process that opened the file.
   private func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -94,10 +94,10 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// Returns the number of leading vectors that fit in one call.
+  /// Returns the number of leading vectors that can be written with one call.
   ///
   /// The limit of 1024 vectors is the smallest among the supported platforms, and the limit on
-  /// bytes is that of Darwin.
+  /// bytes is Darwin's.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -123,21 +123,21 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Do not touch existing blocks: on systems without a call for this, the C library writes into
-    // each block of the range, where another process may be writing.
+    // Do not reserve existing blocks again: where the system has no operation for this, the C
+    // library writes to each block of the range, and another process may be writing there.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // Darwin allocates space separately from the length, and only on some file systems. Other
-      // file systems allocate it when the bytes are written.
+      // On Darwin, allocating space does not change the length, and only some file systems support
+      // it. The others allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
       _ = SystemCalls.retrying { fcntl(descriptor, F_PREALLOCATE, &request) }
       try setByteCount(byteCount)
     #else
-      // This function returns its error code rather than setting errno.
+      // `posix_fallocate` returns an error code instead of setting `errno`.
       let length = off_t(byteCount - end)
       var code = posix_fallocate(descriptor, off_t(end), length)
       while code == EINTR { code = posix_fallocate(descriptor, off_t(end), length) }
@@ -163,7 +163,7 @@ final class PosixFile: File {
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 {
-    // The unit is 512 bytes on every platform, whatever the block size.
+    // `st_blocks` counts units of 512 bytes on every platform, whatever the block size.
     UInt64(try status().st_blocks) * 512
   }
 
@@ -176,7 +176,7 @@ final class PosixFile: File {
       let memory = try mapping(offset, byteCount, PROT_READ)
       return Mapping(memory) { munmap($0.base, $0.count) }
     } catch {
-      // File systems without mappings report this error.
+      // File systems that do not support mappings report `ENODEV`.
       if error.errno == ENODEV { return nil }
       throw error
     }
@@ -261,7 +261,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` sets the current time, for which write permission is sufficient.
+    // `nil` stands for the current time, and write permission is sufficient for setting that.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
   }
 }

@@ -19,7 +19,7 @@ package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
 
-  /// The domain is the same for all instances, because a machine has one file system.
+  /// The domain that all instances share, because they access the same files.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
@@ -33,12 +33,12 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// Whether this process ignores the signal for writes beyond its file size limit.
+  /// Whether the engine made this process ignore `SIGXFSZ`, the signal for writes beyond the file
+  /// size limit.
   ///
-  /// Such a write must fail with an error instead of ending the process.
-  ///
-  /// The signal is ignored from the first opening of a store on, unless the program has set a
-  /// handler; `false` means that the program's handler stays in use.
+  /// Such a write must fail with an error instead of ending the process. The signal is ignored from
+  /// the first opening of a store on, unless the program has set a handler, which then stays in
+  /// use.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -55,7 +55,8 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Resolves a path: to a name in the open directory, or to the path itself if it leads elsewhere.
+  /// Resolves a path to a name in the held directory, or to the path itself if it is not directly
+  /// in that directory.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -103,7 +104,7 @@ package final class PosixFileSystem: FileSystem {
     // ENOENT with O_CREAT means that the directory does not exist.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
-    // A directory, a socket, or a device without a driver.
+    // The path names a directory, a socket, or a device without a driver.
     case .failure(let error) where [EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.code):
       throw Self.isNoFile(path)
     case .failure(let error) where error.code == ELOOP:
@@ -199,7 +200,7 @@ package final class PosixFileSystem: FileSystem {
       close(descriptor)
       throw error.refusal("list the directory", path)
     }
-    // This also closes the descriptor.
+    // `closedir` also closes the descriptor.
     defer { closedir(directory) }
     var names: [String] = []
     while true {
@@ -217,7 +218,7 @@ package final class PosixFileSystem: FileSystem {
   package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     switch SystemCalls.volumeType(path) {
     case .success(let type): return type
-    // Accept an unknown type here. The probe of the locks decides whether it can be used.
+    // Accept a volume of unknown type here; `probeLocks` decides whether it can be used.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
     case .failure(let error): throw error.refusal("determine the file system", path)
@@ -252,10 +253,11 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the current boot: from `/proc` on Linux, from a kernel variable on
+  /// Reads the identity of the current boot from `/proc` on Linux, or from a kernel variable on
   /// Darwin.
   ///
-  /// The boot time, which Darwin also provides, is not suitable: it changes when the clock is set.
+  /// The boot time, which Darwin also provides, is not suitable, because it changes when the clock
+  /// is set.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)

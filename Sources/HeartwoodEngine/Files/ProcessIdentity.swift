@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Identifies processes for users, by PID and program name.
+/// Identifies processes to users by PID and program name.
 package enum ProcessIdentity {
   /// The PID of this process.
   package static var own: Int32 { getpid() }
@@ -14,15 +14,16 @@ package enum ProcessIdentity {
   /// The name of the program that this process runs.
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // `CommandLine` would open a file here, and could get the descriptor of a standard stream.
+      // On these platforms `CommandLine` opens a file, which could get the descriptor of a standard
+      // stream.
       program(of: own) ?? "?"
     #else
       fileName(of: CommandLine.arguments.first ?? "") ?? "?"
     #endif
   }()
 
-  /// Returns the name of the program that another process runs, or `nil` if the system does not
-  /// provide it to this user.
+  /// Returns the name of the program that another process runs, or `nil` if the system does not let
+  /// this user read the name.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }

@@ -12,7 +12,7 @@ package struct ProcessOrigin: Sendable {
 
   private let forkCount: UInt64
 
-  /// Records the calling process.
+  /// Creates a value that records the calling process.
   @inline(__always)
   package init() { forkCount = Self.forkCount.load(ordering: .relaxed) }
 

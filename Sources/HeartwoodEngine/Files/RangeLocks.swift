@@ -1,8 +1,7 @@
 /// The locks on the byte ranges of one file.
 ///
-/// The caller must synchronise access.
-///
-/// Requests never wait: they return `false` if another owner holds a conflicting lock.
+/// Requests never wait: they return `false` if another owner holds a conflicting lock. The caller
+/// must synchronise access.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier
@@ -16,7 +15,7 @@ package struct RangeLocks {
 
   /// Sets, converts or releases `owner`'s lock on `range`.
   ///
-  /// If the result is `false`, nothing has changed.
+  /// Returns `false`, and changes nothing, if another owner holds a conflicting lock.
   package mutating func set(
     _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
   ) -> Bool {
@@ -49,7 +48,8 @@ package struct RangeLocks {
     held.removeAll { $0.owner == owner }
   }
 
-  /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
+  /// Returns a part of `range` that an owner other than `owner` has locked, or `nil` if there is
+  /// none.
   package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
     UInt64
   >? {

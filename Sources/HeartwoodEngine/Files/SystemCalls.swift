@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// Wrappers for functions of the C library, which return the result or the error number.
+/// Wrappers for functions of the C library; each wrapper returns the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 /// Interrupted calls are repeated here and nowhere else.
 enum SystemCalls {
-  /// Makes a call, and repeats it while a signal interrupts it.
+  /// Makes a call, and repeats it as long as signals interrupt it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -24,8 +24,8 @@ enum SystemCalls {
     }
   }
 
-  // The commands for open-file-description locks, from <fcntl.h>, which the Swift overlays of Linux
-  // leave out. They are available in Linux 3.15 and later and in macOS 10.11 and later (in the
+  // The commands for open-file-description locks, which the Swift overlays for Linux do not import
+  // from <fcntl.h>. They are available in Linux 3.15 and later and in macOS 10.11 and later (in the
   // public headers since the macOS 14 SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
@@ -48,11 +48,11 @@ enum SystemCalls {
 
   /// Closes a descriptor.
   ///
-  /// The result is ignored: all important data was synced before, and a second call could close a
-  /// file of another thread.
+  /// The result is ignored: all important data has been synced before, and a second call could
+  /// close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Returns a new descriptor from `make`, with a number above those of the standard streams.
+  /// Returns the descriptor that `make` opens, with a number above those of the standard streams.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
@@ -62,14 +62,14 @@ enum SystemCalls {
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // Another thread may have closed a standard stream in the meantime.
+    // If another thread has closed a standard stream in the meantime, move the new descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
     return moved
   }
 
-  /// Makes a file's bytes and length durable.
+  /// Makes the bytes and the length of a file durable.
   ///
   /// On Darwin, only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
@@ -85,7 +85,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Punches a hole, whose ends must be on block boundaries.
+  /// Punches a hole whose ends are on block boundaries.
   static func punch(
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
@@ -131,7 +131,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The function `statfs`, looked up by name like `fallocate`.
+    /// The function `statfs`, looked up by name for the same reason as `fallocate`.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)
@@ -148,14 +148,12 @@ enum SystemCalls {
     #if canImport(Darwin)
       sync(descriptor)
     #else
-      // Use `fsync`, because it is not specified what `fdatasync` syncs of a directory.
+      // Use `fsync`, because it is unspecified which parts of a directory `fdatasync` syncs.
       retrying { fsync(descriptor) }
     #endif
   }
 
-  /// Writes a line to standard error.
-  ///
-  /// Ignores failures.
+  /// Writes a line to standard error, and ignores failures.
   static func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = retrying { bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) } }
@@ -184,7 +182,8 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value like ``get(_:_:)``, for an action that only reads or opens.
+  /// Returns the value, or throws the storage error for a failed `action` that changes nothing,
+  /// such as reading `path` or opening it.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value
@@ -197,9 +196,9 @@ extension Result where Failure == SystemError {
 struct SystemError: Error {
   let code: Int32
 
-  /// Returns the storage error for a failed `action` on `path` that only reads or opens.
+  /// Returns the storage error for a failed `action` on `path`, marked as having changed nothing.
   ///
-  /// The error is marked as having changed nothing.
+  /// It is used for actions that do not write, such as reading, opening and locking.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true

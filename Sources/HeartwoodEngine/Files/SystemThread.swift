@@ -23,7 +23,7 @@ package struct SystemThread: @unchecked Sendable {
   /// The time of the monotonic clock, in milliseconds.
   package static var monotonicMilliseconds: UInt64 { milliseconds(CLOCK_MONOTONIC) }
 
-  /// The time in milliseconds since 1970, from a clock that may jump.
+  /// The wall-clock time, which may jump, in milliseconds since 1970.
   package static var wallClockMilliseconds: UInt64 { milliseconds(CLOCK_REALTIME) }
 
   private static func milliseconds(_ clock: clockid_t) -> UInt64 {
@@ -32,10 +32,10 @@ package struct SystemThread: @unchecked Sendable {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Suspends this thread for the given time.
+  /// Suspends this thread for the given number of milliseconds.
   package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
 
-  /// Suspends this thread for the given time.
+  /// Suspends this thread for the given number of microseconds.
   package static func sleep(microseconds: UInt64) {
     var time = timespec()
     time.tv_sec = Int(microseconds / 1_000_000)
@@ -43,9 +43,9 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Runs `body` on a new thread, which must be joined once.
+  /// Runs `body` on a new thread, which must be joined exactly once.
   ///
-  /// Fails if the system cannot create another thread.
+  /// Returns `nil` if the system cannot create another thread.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

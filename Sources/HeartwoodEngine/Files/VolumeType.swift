@@ -10,9 +10,9 @@ package enum VolumeType: Hashable, Sendable {
   /// The name of the file system if it cannot hold a store, or `nil` if it can.
   ///
   /// Unsupported file systems are shared between machines, or implemented by a user-space program.
-  /// Their locks may be visible to some machines only, and may end with a connection. Mappings do
-  /// not show the writes of other machines, and the server decides what a sync does. Unknown types
-  /// are accepted.
+  /// Their locks may be visible to only some machines, and may be lost when a connection ends.
+  /// Their mappings do not show the writes of other machines, and a server decides what a sync
+  /// does. File systems of unknown type are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
@@ -37,9 +37,7 @@ package enum VolumeType: Hashable, Sendable {
         + "Keep the store on a local disk.", file: path)
   }
 
-  /// The magic numbers of unsupported file systems, as `statfs` reports them.
-  ///
-  /// They never change.
+  /// The magic numbers of unsupported file systems, which never change, as `statfs` reports them.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

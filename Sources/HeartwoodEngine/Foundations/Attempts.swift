@@ -1,7 +1,8 @@
-/// Limits the attempts of a loop that starts over whenever another process changes what it reads.
+/// Limits the number of attempts of a loop that starts over whenever another process changes what
+/// the loop reads.
 ///
-/// Each new attempt needs a change at exactly the wrong moment. A loop that reaches the limit is
-/// therefore not just unlucky: the files contradict each other, or another program keeps changing
+/// A new attempt is needed only if a change happens at exactly the wrong moment. Reaching the limit
+/// is therefore not bad luck: the files contradict each other, or another program keeps changing
 /// them.
 package struct Attempts {
   private var count = 0
@@ -12,7 +13,7 @@ package struct Attempts {
   ///
   /// - Parameters:
   ///   - action: The attempted action, worded to follow "Cannot" in the message.
-  ///   - file: The file or directory concerned.
+  ///   - file: The file or directory that the error names.
   /// - Throws: `busy` after ``Limits/maxAttemptCount`` attempts.
   package mutating func next(_ action: String, _ file: String) throws(StorageError) {
     count += 1

@@ -43,14 +43,13 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset` if `source` contains no zero byte.
+  /// Copies `source` to `offset`, or returns `false` if `source` contains a zero byte.
   ///
-  /// Returns `false` if it contains one; the bytes at `offset` are then undefined.
-  ///
-  /// One bounds check covers the complete copy, and the last bytes are copied as one word that
-  /// overlaps the word before. A short string therefore costs a few instructions, which is less
-  /// than the C library's copy and a search for zeros. Returning at the first zero also keeps the
-  /// compiler from emitting a vector loop, whose setup would take longer than copying most keys.
+  /// If it contains one, the bytes at `offset` are undefined afterwards. One bounds check covers
+  /// the complete copy, and the last bytes are copied as one word that overlaps the word before.
+  /// Copying a short string therefore takes a few instructions, fewer than the C library's copy and
+  /// a search for zeros would. Returning at the first zero also keeps the compiler from emitting a
+  /// vector loop, whose setup would take longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base

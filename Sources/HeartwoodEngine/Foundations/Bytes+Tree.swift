@@ -3,10 +3,11 @@ extension Bytes {
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  /// Returns the eight bytes at `offset` as a number that sorts like them, padded with zeros past
-  /// the end.
+  /// Returns the eight bytes at `offset`, padded with zeros past the end, as a number that sorts
+  /// like the bytes.
   ///
-  /// The caller must guarantee eight readable zero bytes after the end, so that one load suffices.
+  /// The caller must guarantee that eight readable zero bytes follow the end, so that one load
+  /// suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "out of bounds")
@@ -23,13 +24,12 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A number computed from the six cache lines after the first.
-  ///
-  /// Reading it is a software prefetch.
+  /// A number computed from the six cache lines after the first; reading it acts as a software
+  /// prefetch.
   ///
   /// The memory system fetches these lines in parallel while the first line is still being loaded,
-  /// rather than one after the other when a search needs them. The caller must use the number, or
-  /// the compiler removes the loads.
+  /// rather than one after the other when a search needs them. The caller must use the number;
+  /// otherwise the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "out of bounds")
@@ -41,8 +41,8 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Returns a number computed from the cache lines at `offset` and after it, as in
-  /// ``touchedLines``.
+  /// Returns a number computed from the cache line at `offset` and the one after it, which
+  /// prefetches them like ``touchedLines``.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
@@ -56,7 +56,7 @@ extension Bytes {
   /// that is off by n costs about 2 log n more loads.
   ///
   /// - Parameter bias: A number that is added to the guess before it is truncated: a half if the
-  ///   array probably contains `value`, nearly one if `value` usually lies between two elements.
+  ///   array probably contains `value`, or nearly one if `value` usually lies between two elements.
   @inline(__always)
   package func guessedLowerBound64(
     _ offset: Int, length: Int, _ value: UInt64, bias: Double

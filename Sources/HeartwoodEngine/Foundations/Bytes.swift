@@ -1,9 +1,9 @@
 /// A borrowed, read-only run of bytes with bounds-checked access.
 ///
-/// The engine reads its pages through this type. It does not own its memory: the code that creates
-/// a run guarantees that the bytes stay valid while the run is used. Bounds are also checked in
-/// release builds, so that a wrong offset stops the program instead of reading arbitrary memory.
-/// The code verifies bytes from a file before it uses offsets that it finds in them.
+/// The engine reads its pages through this type. A run does not own its memory: the code that
+/// creates the run guarantees that the bytes stay valid while it is used. Bounds are also checked
+/// in release builds, so that a wrong offset stops the program instead of reading arbitrary memory.
+/// Bytes that come from a file are verified before any offsets in them are used.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -50,7 +50,7 @@ package struct Bytes {
     return UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns the eight bytes at `offset` as a number that sorts like them.
+  /// Returns the eight bytes at `offset` as a number that sorts like the bytes.
   @inline(__always)
   package func loadBigEndian64(_ offset: Int) -> UInt64 {
     check(offset, 8)
@@ -193,9 +193,7 @@ package struct MutableBytes {
   }
 }
 
-/// Page-aligned memory that is freed with its last reference.
-///
-/// Its bytes are zero at first.
+/// Aligned memory that is initially zero, and is freed when its last reference is released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {
@@ -209,9 +207,8 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Keeps the block alive until this call.
-  ///
-  /// Its memory is used through values that the compiler does not associate with the block.
+  /// Keeps the block alive until this call, because the compiler does not associate uses of the
+  /// memory with the block.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

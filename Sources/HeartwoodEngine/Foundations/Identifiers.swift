@@ -18,7 +18,7 @@ package typealias TreeID = UInt32
 /// number by *n* + 1 or more. Generation 0 is the empty store. A number is never used for two
 /// different states.
 public struct Generation: Hashable, Comparable, Codable, Sendable {
-  /// The number of the last frame of the commit; 0 for the empty store.
+  /// The number of the last frame of the commit, or 0 for the empty store.
   public var frame: UInt64
 
   /// Creates the generation whose commit ended at `frame`.

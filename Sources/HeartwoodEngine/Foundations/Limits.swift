@@ -1,40 +1,39 @@
 /// The limits of the file format and the engine, each with its reason.
 ///
-/// `Docs/Reference/Limits.md` has a row for each limit. A test compares the rows with this file.
+/// `Docs/Reference/Limits.md` has a row for each limit. A test compares the table with this file.
 package enum Limits {
   /// The smallest page size: one block of common file systems, so that two pages never share a
   /// block.
   package static let minPageByteCount = 4096
-  /// The largest page size: every offset within a page fits in 16 bits.
+  /// The largest page size: up to this size, every offset within a page fits in 16 bits.
   package static let maxPageByteCount = 65_536
-  /// The maximum length of an encoded key: four entries with such keys fit in the smallest page.
+  /// The maximum length of an encoded key, chosen so that four entries with such keys fit in the
+  /// smallest page.
   ///
-  /// This guarantees each branch a fan-out that keeps trees shallow, and makes every split
-  /// possible.
+  /// This guarantees a fan-out that keeps trees shallow, and makes it possible to split every node.
   package static let maxKeyByteCount = 960
   /// The maximum length of a value.
   ///
-  /// Its overflow index has at most two levels, and a copy of the value fits in the address space
-  /// of 32-bit platforms.
+  /// A value of this length has an overflow index of at most two levels, and a copy of the value
+  /// fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
   /// The maximum length of a value that `withValue` copies into one buffer if the value spans
   /// pages.
   ///
   /// Larger values are read by range, so that no single call allocates without bound.
   package static let maxCopiedValueByteCount = 64 << 20
-  /// The highest level of a node.
+  /// The highest possible level of a node.
   ///
-  /// With a fan-out of at least four, half as many levels reach every page number.
-  ///
-  /// A page with a higher level is corrupt.
+  /// With a fan-out of at least four, half as many levels are enough to reach every page number. A
+  /// page with a higher level is corrupt.
   package static let maxTreeLevel = 32
   /// The maximum length of a keyspace name in UTF-8 bytes.
   ///
-  /// The name is a key of the catalog.
+  /// The name is used as a key in the catalog.
   package static let maxKeyspaceNameByteCount = 255
   /// The maximum length of the name of a generation in UTF-8 bytes.
   ///
-  /// The names are meant for people.
+  /// Such names are meant to be read by people.
   package static let maxGenerationNameByteCount = 255
   /// The maximum number of pages in the page file.
   ///
@@ -54,18 +53,20 @@ package enum Limits {
   package static let maxLineageCount = 64
   /// The size of the largest log segment.
   ///
-  /// Its table of frames is small in comparison, and every 64-bit platform can map the segment.
+  /// At this size, the segment's table of frames is comparatively small, and every 64-bit platform
+  /// can map the segment.
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum number of log segments from the oldest needed one to the newest.
   ///
-  /// It is more than any log has, yet small enough to build a table from arbitrary names in a
-  /// directory.
+  /// No log has this many segments, and a table of this many can be built even if the file names in
+  /// the directory are arbitrary.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of log segments that a store has open at a time.
   ///
-  /// It is more than are read together, yet small compared with the descriptor limit of a process.
+  /// This is more segments than are read at the same time, yet small compared with the descriptor
+  /// limit of a process.
   package static let maxOpenSegmentCount = 32
-  /// The maximum number of log segments whose descriptors wait for a sync.
+  /// The maximum number of log segments that are kept open until they are synced.
   ///
   /// A transaction that writes to more segments syncs the oldest one before it continues.
   package static let maxUnsyncedSegmentCount = 16
@@ -75,17 +76,18 @@ package enum Limits {
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the file `holders`.
   ///
-  /// A process that finds no free row is reported by the name of its program.
+  /// A process that finds no free row is identified only by the name of its program.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock.
   ///
-  /// Every lock slows down the kernel's other lock calls, and users mostly need to see the oldest
-  /// generations.
+  /// Each lock slows down all other lock calls in the kernel, and users mostly need to see only the
+  /// oldest generations.
   package static let maxHeldGenerationLockCount = 256
-  /// The maximum number of attempts of a loop that starts over when another process changes what it
-  /// reads.
+  /// The maximum number of attempts of a loop that starts over when another process changes what
+  /// the loop reads.
   ///
-  /// Each new attempt needs a change within microseconds, so this many in a row have another cause.
+  /// A new attempt is needed only if a change happens within microseconds, so this many attempts in
+  /// a row must have another cause.
   package static let maxAttemptCount = 1000
 }
 

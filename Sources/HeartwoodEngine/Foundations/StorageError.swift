@@ -1,14 +1,14 @@
-/// An error of a store.
+/// An error thrown by a store.
 ///
-/// The engine throws no other type of error.
-///
-/// It reports failures of the environment, such as a full disk or a held lock, and corrupt bytes in
-/// files. Misuse of the API that Swift could in principle prevent causes a trap instead. Printing
-/// an error shows its ``message`` and, if they are known, the file, page and error number.
+/// The engine throws no other type of error. It reports failures of the environment, such as a full
+/// disk or a lock held by another process, and corrupt bytes in files. Misuse of the API that Swift
+/// could in principle prevent causes a trap instead. Printing an error shows its ``message`` and,
+/// if they are known, the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///
-  /// It is a struct, so that new kinds do not break a program's `switch`.
+  /// It is a struct rather than an enumeration, so that new kinds do not break a program's
+  /// `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String
 
@@ -42,9 +42,7 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let notAStore = Kind(name: "notAStore")
     /// An earlier write or sync failed; the store accepts no writes until it is reopened.
     public static let writesDisabled = Kind(name: "writesDisabled")
-    /// An argument is invalid.
-    ///
-    /// The message explains which one and why.
+    /// An argument is invalid; the message explains which one and why.
     public static let invalidArgument = Kind(name: "invalidArgument")
   }
 
@@ -52,15 +50,15 @@ public struct StorageError: Error, Hashable, Sendable {
   public var kind: Kind
   /// A description of what happened and what to do about it.
   public var message: String
-  /// The file concerned, as a path or a name within the store.
+  /// The affected file, as a path or as a name within the store.
   public var file: String?
-  /// The number of the page concerned.
+  /// The number of the affected page.
   public var page: UInt32?
   /// The operating system's error number.
   public var errno: Int32?
   /// Whether the failed call changed nothing, so that writing can continue.
   ///
-  /// An example is a call that found no free descriptor for a file.
+  /// An example is a call that failed because the process had no free file descriptor.
   package var changedNothing = false
 
   /// Creates an error.

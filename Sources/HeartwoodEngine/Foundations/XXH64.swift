@@ -5,7 +5,7 @@
 package struct XXH64 {
   /// The state after all complete 32-byte stripes so far.
   private var lanes: Lanes
-  /// The start of an incomplete stripe, as little-endian words, zero-padded.
+  /// The first bytes of an incomplete stripe, as little-endian words padded with zeros.
   private var pending = SIMD4<UInt64>(repeating: 0)
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
@@ -17,7 +17,7 @@ package struct XXH64 {
 
   /// Appends `bytes` to the input.
   ///
-  /// How the input is divided into calls does not affect the hash.
+  /// The hash does not depend on how the input is divided among calls.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -36,7 +36,7 @@ package struct XXH64 {
 
   /// Appends bytes to the incomplete stripe.
   ///
-  /// They may complete the stripe, but not exceed it.
+  /// The bytes may complete the stripe, but must not extend past its end.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -201,7 +201,7 @@ extension XXH64 {
 }
 
 extension UInt64 {
-  /// Returns this number rotated left by `count` bits, from 1 to 63.
+  /// Returns this number rotated left by `count` bits, where `count` is from 1 to 63.
   @inline(__always)
   fileprivate func rotated(by count: UInt64) -> UInt64 {
     (self &<< count) | (self &>> (64 &- count))

@@ -10,8 +10,8 @@ package enum CatalogLayout {
 
 /// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 of every store that has ever been written to. The value of the key `nil` is
-/// the next tree number in four bytes, so that tree numbers are never reused.
+/// Its root is page 1 of every store that has ever been written to. The key `nil` maps to the next
+/// tree number, stored in four bytes, so that tree numbers are never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 
@@ -21,9 +21,9 @@ package enum Catalog {
     package var count: UInt64
   }
 
-  /// Returns the row of a keyspace, or `nil` if no keyspace has this name.
+  /// Returns the row of a keyspace, or `nil` if no keyspace has the given name.
   ///
-  /// - Complexity: One page read for each level of the catalog, which commonly has one.
+  /// - Complexity: One page read for each level of the catalog, which usually has one level.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
     try value(of: name, in: view, decode)
   }
@@ -43,7 +43,7 @@ package enum Catalog {
     return rows
   }
 
-  /// Returns the number for the next new tree.
+  /// Returns the number that the next new tree will get.
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
     try value(of: nextTreeKey, in: view) { value throws(StorageError) in
       guard value.count == 4 else { throw damaged }
@@ -103,8 +103,8 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// Returns the keyspace name in a key of the catalog, or `nil` if the key is that of the next
-  /// tree number.
+  /// Returns the keyspace name in a key of the catalog, or `nil` for the key of the next tree
+  /// number.
   private static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)

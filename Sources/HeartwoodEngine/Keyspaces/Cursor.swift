@@ -24,14 +24,16 @@ public final class Cursor {
 
   /// Checks that the cursor may still be used.
   ///
-  /// Traps if the transaction has ended. Throws `forked` in a child of the process that created the
-  /// cursor, and `generationExpired` if the store has been suspended since.
+  /// Traps if the transaction has ended.
+  ///
+  /// - Throws: `forked` in a child of the process that created the cursor; `generationExpired` if
+  ///   the store has been suspended since then.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
   }
 
-  /// Prepares for a new position.
+  /// Checks that the cursor may still be used, and marks it as positioned.
   private func begin() throws(StorageError) {
     try checkMove()
     isPositioned = true
@@ -81,9 +83,9 @@ public final class Cursor {
     return try cursor.moveToLast()
   }
 
-  /// Moves to the next entry, or to the first if the cursor is new.
+  /// Moves to the next entry, or to the first entry if the cursor is new.
   ///
-  /// Returns `false` at the end.
+  /// Returns `false` if there is no such entry.
   @discardableResult
   public func moveToNext() throws -> Bool {
     if !isPositioned { return try moveToFirst() }
@@ -91,9 +93,9 @@ public final class Cursor {
     return try cursor.moveToNext()
   }
 
-  /// Moves to the previous entry, or to the last if the cursor is new.
+  /// Moves to the previous entry, or to the last entry if the cursor is new.
   ///
-  /// Returns `false` at the start.
+  /// Returns `false` if there is no such entry.
   @discardableResult
   public func moveToPrevious() throws -> Bool {
     if !isPositioned { return try moveToLast() }
@@ -112,7 +114,8 @@ public final class Cursor {
 
   /// A copy of the value of the current entry, or `nil` if the cursor is not at an entry.
   ///
-  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io`.
+  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io` if a page of the
+  ///   value is corrupt or cannot be read.
   public var value: [UInt8]? {
     get throws {
       try checkMove()
@@ -122,16 +125,16 @@ public final class Cursor {
     }
   }
 
-  /// Passes the encoded key and the value of the current entry to `body`.
+  /// Passes the encoded key and the value of the current entry to `body`, and returns the result of
+  /// `body`.
   ///
-  /// Returns `nil` if the cursor is not at an entry.
+  /// Returns `nil` if the cursor is not at an entry. A value that fits in a page is not copied. The
+  /// spans are valid only during the call; in a transaction, they also become invalid when the
+  /// transaction makes a change.
   ///
-  /// A value that fits in a page is not copied. The spans are valid only during the call; in a
-  /// transaction, they also become invalid when the transaction makes a change.
-  ///
-  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io`; any error that
-  ///   `body` throws.
-  /// - Complexity: No page read if the value is in its leaf.
+  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io` if a page of the
+  ///   value is corrupt or cannot be read; any error that `body` throws.
+  /// - Complexity: No page reads if the value is stored in the leaf.
   public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
     try checkMove()
     guard isValid, let found = try cursor.value() else { return nil }

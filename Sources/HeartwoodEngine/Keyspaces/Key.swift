@@ -1,7 +1,7 @@
 /// An encoded key of one or more components.
 ///
 /// ```swift
-/// let key: Key = "config"               // the same as the string
+/// let key: Key = "config"               // a key of one string
 /// let event = Key("nc", 73_275_410)     // sorts after ("nc", 5) and before ("nd")
 /// ```
 ///
@@ -12,14 +12,13 @@
 public struct Key: Hashable, Sendable {
   package let encoded: [UInt8]
 
-  /// The encoded components.
-  ///
-  /// They sort like the keys.
+  /// The encoded components, whose bytes sort in the order of the keys.
   public var bytes: [UInt8] { encoded }
 
   /// Encodes `components` as a key.
   ///
-  /// The length is not checked here. A store rejects a key that is longer than its limit.
+  /// The length is checked not here but by the store, which rejects a key that is longer than its
+  /// limit.
   public init<each Component: KeyConvertible>(_ components: repeat each Component) {
     var encoder = KeyEncoder()
     repeat (each components).encode(into: &encoder)
@@ -28,8 +27,7 @@ public struct Key: Hashable, Sendable {
 
   /// Creates a key from encoded bytes.
   ///
-  /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly the encoding of some
-  /// components.
+  /// - Throws: ``StorageError/Kind/corrupt`` if `bytes` is not a valid encoding of components.
   public init(encoded bytes: [UInt8]) throws(StorageError) {
     _ = try Component.all(in: bytes)
     encoded = bytes
@@ -95,7 +93,8 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// A component of a key whose types are not known, for checks, messages and tools.
+  /// A decoded component of a key whose component types are unknown, for checks, messages and
+  /// tools.
   package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)

@@ -1,8 +1,8 @@
 /// Encodes or copies the key of a search to stack memory.
 ///
-/// Every get and put encodes its key here (see ``LookupKey``), so nothing here uses the heap. Eight
-/// zero bytes follow the key in memory, outside of `Bytes.count`, because the search loads words
-/// that extend past the end of the key.
+/// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
+/// memory. Eight zero bytes follow the key in memory, outside of `Bytes.count`, because the search
+/// loads words that extend past the end of the key.
 enum KeyBuffer {
   /// The length of the longest key with its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
@@ -13,12 +13,11 @@ enum KeyBuffer {
     try MutableBytes.withStackBytes(count: byteCount, body)
   }
 
-  /// Writes the key of a string or a byte string, and returns its length.
+  /// Writes the key of a string or a byte string to `target`, and returns its length.
   ///
-  /// Does not write a key that exceeds the limit.
-  ///
-  /// This function reports the length, and `finish` throws the error. An error that passes through
-  /// the closures that lend strings and arrays would cost more than the complete copy.
+  /// If the key would exceed the limit, its length is returned but the key is not written, and
+  /// `finish` then throws an error. Throwing here, inside the closures that give access to the
+  /// bytes of strings and arrays, would cost more than copying the key.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
@@ -28,7 +27,7 @@ enum KeyBuffer {
     return 1 &+ content.count
   }
 
-  /// Implements `encode` for content with zero bytes or with too many bytes.
+  /// Implements `encode` for content that contains zero bytes or may be too long.
   @inline(never)
   private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
     var byteCount = 1 + content.count
@@ -46,9 +45,9 @@ enum KeyBuffer {
     return end
   }
 
-  /// Returns the key that ends at `end`, with its padding.
+  /// Writes the padding after the key that ends at `end`, and returns the key.
   ///
-  /// Throws `tooLarge` if the key is too long.
+  /// - Throws: `tooLarge` if the key is too long.
   @inline(__always)
   static func finish(_ target: MutableBytes, at end: Int) throws(StorageError) -> Bytes {
     guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
@@ -64,7 +63,8 @@ enum KeyBuffer {
   }
 }
 
-/// Writes the key of an integer to the start of `target`, followed by eight zero bytes.
+/// Writes the key of an integer, followed by eight zero bytes, to the start of `target`, and
+/// returns the key.
 @inline(__always)
 package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   target.store8(KeyTag.integer.rawValue, 0)
@@ -73,9 +73,10 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   return target.bytes.slice(0, 9)
 }
 
-/// Writes the key of a string to the start of `target`, followed by eight zero bytes.
+/// Writes the key of a string, followed by eight zero bytes, to the start of `target`, and returns
+/// the key.
 ///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+/// - Throws: ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)
 package func storeSearchKey(_ key: String, to target: MutableBytes) throws(StorageError) -> Bytes {
   let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }

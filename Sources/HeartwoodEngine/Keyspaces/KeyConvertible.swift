@@ -40,7 +40,7 @@ extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
 
   /// Reads an integer.
   ///
-  /// Throws an error if this type cannot hold it.
+  /// Throws an error if the integer does not fit in this type.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
@@ -55,7 +55,7 @@ extension KeyConvertible where Self: FixedWidthInteger & UnsignedInteger {
 
   /// Reads an integer.
   ///
-  /// Throws an error if this type cannot hold it.
+  /// Throws an error if the integer does not fit in this type.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()

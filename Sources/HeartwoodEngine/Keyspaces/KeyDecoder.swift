@@ -1,10 +1,10 @@
 /// Decodes the components of a key, one after the other.
 ///
-/// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument``
-/// for a component of another kind, or a number that does not fit, and
-/// ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes. The message gives the
-/// position of the component, and the found and expected kinds. After an error, the position of the
-/// decoder is unspecified.
+/// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument`` if
+/// a component has a kind other than the requested one, or if a number does not fit in the
+/// requested type. It throws ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes.
+/// The message states the position of the component, and the kinds that were found and requested.
+/// After an error, the position of the decoder is unspecified.
 ///
 /// A decoder borrows the key and cannot be copied, so no code can keep it beyond the call that
 /// provided it.
@@ -40,7 +40,7 @@ public struct KeyDecoder: ~Copyable {
 
   /// Reads an integer of any width.
   ///
-  /// Throws an error if `Value` cannot hold it.
+  /// Throws an error if the integer does not fit in `Value`.
   public mutating func decodeInteger<Value: FixedWidthInteger>(
     as type: Value.Type = Value.self
   ) throws(StorageError) -> Value {
@@ -67,9 +67,9 @@ public struct KeyDecoder: ~Copyable {
     return try float()
   }
 
-  /// Reads a floating-point number.
+  /// Reads a floating-point number as a `Float`.
   ///
-  /// Throws an error if a `Float` cannot hold it exactly.
+  /// Throws an error if a `Float` cannot represent the number exactly.
   public mutating func decodeFloat() throws(StorageError) -> Float {
     let double = try decodeDouble()
     if double.isNaN { return .nan }
@@ -129,7 +129,7 @@ public struct KeyDecoder: ~Copyable {
 }
 
 extension KeyDecoder {
-  /// Reads the kind of the next component.
+  /// Reads and returns the kind of the next component.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
@@ -161,7 +161,8 @@ extension KeyDecoder {
     return value
   }
 
-  /// Reads a string or bytes up to their end, and returns whether they contain escaped zero bytes.
+  /// Reads the content of a string or byte string, still escaped, and returns whether it contains
+  /// escaped zero bytes.
   private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
     let start = offset
     var isEscaped = false
@@ -208,7 +209,7 @@ extension KeyDecoder {
       .invalidArgument, "\(ordinal(componentCount)) is \(found.kindName), not \(asked.kindName).")
   }
 
-  /// Returns the error for a number that does not fit the requested type.
+  /// Returns the error for a number that does not fit in the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,

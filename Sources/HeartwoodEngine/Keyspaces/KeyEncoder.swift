@@ -6,14 +6,14 @@
 /// otherwise it ends with the key. A key of one string therefore has one byte of overhead. The
 /// order and the uniqueness of keys follow from these rules:
 ///
-/// - Two strings that differ at a byte differ there in the encoding too. If one of the bytes is
+/// - Two strings that differ at a byte also differ there in their encodings. If one of the bytes is
 ///   zero, its `00` is less than the other byte.
-/// - If one string is a prefix of the other, it ends where the longer one continues: at the end of
-///   the key, which sorts before everything, or with `00` and the byte of a kind. The longer string
-///   continues with a byte above `00`, or with `00 FF`, and no kind is `FF`. So the shorter string
-///   sorts first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
-/// - `00 FF` is always a zero byte and any other `00` is always a terminator, so no two lists of
-///   components have the same encoding.
+/// - If one string is a prefix of another, the shorter one is followed by the end of the key, which
+///   sorts before everything, or by `00` and the byte of a kind. The longer one continues with a
+///   byte above `00`, or with `00 FF`, and no kind is `FF`. The shorter string therefore sorts
+///   first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
+/// - `00 FF` always stands for a zero byte and any other `00` is always a terminator, so no two
+///   lists of components have the same encoding.
 public struct KeyEncoder: Sendable {
   /// The components encoded so far.
   package private(set) var bytes: [UInt8] = []
@@ -39,14 +39,14 @@ public struct KeyEncoder: Sendable {
 
   /// Appends an integer.
   ///
-  /// Integers of all widths are one kind, ordered by value.
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int) {
     append(Int64(value))
   }
 
   /// Appends an integer.
   ///
-  /// Integers of all widths are one kind, ordered by value.
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
@@ -54,7 +54,7 @@ public struct KeyEncoder: Sendable {
 
   /// Appends an integer.
   ///
-  /// Integers of all widths are one kind, ordered by value.
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)
@@ -86,7 +86,7 @@ public struct KeyEncoder: Sendable {
   /// Appends a string, which sorts by its UTF-8 bytes, and therefore by its Unicode scalars.
   ///
   /// Strings that are equal by `==` but spelled differently, such as a composed and a decomposed
-  /// letter, have different keys. Normalize strings first if that matters.
+  /// letter, have different keys. Normalise strings first if that matters.
   public mutating func append(_ value: String) {
     value.withBytes { append(.string, $0) }
   }
@@ -152,7 +152,7 @@ extension Double {
 
   /// Creates the number that has these eight bytes in a key.
   ///
-  /// Returns `nil` if no number is encoded in this form.
+  /// Returns `nil` if no number is encoded as these bytes.
   init?(keyBits: UInt64) {
     let sign: UInt64 = 1 << 63
     self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)

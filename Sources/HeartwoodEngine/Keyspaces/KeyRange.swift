@@ -57,8 +57,8 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key that is greater than all keys starting with these bytes, or `nil` if
-  /// there is none.
+  /// Returns the least key that is greater than all keys that start with the given bytes, or
+  /// `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {
@@ -71,9 +71,9 @@ extension Key {
 }
 
 extension KeyspaceReader {
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// This is the same as ``forEach(from:upTo:reversed:_:)``.
+  /// This method does the same as ``forEach(from:upTo:reversed:_:)``.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -2,20 +2,14 @@
 ///
 /// It states the kind of the component and determines the order of kinds.
 ///
-/// The values are constants of the format. All are less than `0xFF`, which the encoding of strings
+/// The values are fixed by the file format. All are less than `0xFF`, which the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
-  /// No value.
-  ///
-  /// No bytes follow.
+  /// No value; no bytes follow the tag.
   case absent = 0x08
-  /// The boolean `false`.
-  ///
-  /// No bytes follow.
+  /// The boolean `false`; no bytes follow the tag.
   case no = 0x10
-  /// The boolean `true`.
-  ///
-  /// No bytes follow.
+  /// The boolean `true`; no bytes follow the tag.
   case yes = 0x11
   /// An integer that fits in `Int64`: eight bytes, most significant first, with the sign bit
   /// flipped.

@@ -1,12 +1,12 @@
-// Each function is generic only up to the encoding of the key, and that part is inlined into the
-// caller: a generic call across a module boundary would cost more than the read. `reads` points
-// into the snapshot, so `self` has to live until the read is done.
+// In each method, only the encoding of the key is generic, and that part is inlined into the
+// caller, because a generic call across a module boundary would cost more than the read. `reads`
+// points into the snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if the key does not exist.
   ///
   /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
-  ///   `tooLarge` if the value is longer than ``Store`` copies at once, or if the key exceeds its
+  ///   `tooLarge` if the value is longer than a ``Store`` copies at once, or if the key exceeds its
   ///   limit.
   /// - Complexity: One page read for each level of the tree.
   @inlinable
@@ -15,11 +15,10 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`.
+  /// Passes the value of a key to `body`, and returns the result of `body`.
   ///
-  /// Returns `nil` if the key does not exist.
-  ///
-  /// A value that fits in a page is not copied. The span is valid only during the call.
+  /// Returns `nil` if the key does not exist. A value that fits in a page is not copied. The span
+  /// is valid only during the call.
   ///
   /// - Throws: The errors of ``get(_:)``, or any error that `body` throws.
   @inlinable
@@ -30,12 +29,12 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes `range` of the value of a key to `body`, in chunks and in order.
+  /// Passes the bytes of a key's value that are in `range` to `body`, in chunks and in order.
   ///
   /// Returns `false` if the key does not exist.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value; the errors of ``get(_:)``,
-  ///   except that the value may have any length; any error that `body` throws.
+  ///   except `tooLarge` for a long value; any error that `body` throws.
   /// - Complexity: One page read for each level of the tree, and one for each page of the range.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
@@ -59,13 +58,12 @@ extension KeyspaceReader {
 
   /// Passes the complete value of a key to `body`, in chunks and in order.
   ///
-  /// Returns `false` if the key does not exist.
+  /// Returns `false` if the key does not exist. The value may have any length and is not copied:
+  /// each chunk is part of a page, and is valid only during its call to `body`. An empty value has
+  /// no chunks.
   ///
-  /// The value may have any length and is not copied: the chunks are parts of pages, and each is
-  /// valid only during its call. An empty value has no chunks.
-  ///
-  /// - Throws: Any error that `body` throws; `corrupt`, after the last chunk, if the value is not
-  ///   the one that was written.
+  /// - Throws: Any error that `body` throws; `corrupt`, after the last chunk, if the value differs
+  ///   from the one that was written.
   /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(

@@ -1,17 +1,15 @@
 extension KeyspaceReader {
   /// Calls `body` with the value of each integer key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`.
-  ///
-  /// This is faster than the same number of single reads, for keys in any order, because it looks
-  /// up keys in batches, so that their memory accesses overlap. Each span is valid only during its
-  /// call, as in ``withValue(_:_:)``.
+  /// The value of a missing key is `nil`. This method is faster than separate reads, whatever the
+  /// order of the keys, because it looks up the keys in batches whose memory accesses overlap. Each
+  /// span is valid only during its call to `body`, as in ``withValue(_:_:)``.
   ///
   /// - Throws: `corrupt` or `io` if a page on the path to a value is corrupt or cannot be read;
-  ///   `tooLarge` if a value is longer than ``Store`` copies at once; any error that `body` throws.
-  ///   `body` may already have been called for earlier keys.
-  /// - Complexity: For each key, one page read for each level of the tree. Adjacent keys share
-  ///   these reads where possible.
+  ///   `tooLarge` if a value is longer than a ``Store`` copies at once; any error that `body`
+  ///   throws. `body` may already have been called for earlier keys.
+  /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
+  ///   reads where possible.
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -20,9 +18,7 @@ extension KeyspaceReader {
 
   /// Calls `body` with the value of each integer key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`.
-  ///
-  /// For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// The value of a missing key is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -31,11 +27,9 @@ extension KeyspaceReader {
 
   /// Calls `body` with the value of each string key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`.
+  /// The value of a missing key is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// For details, see ``getMany(_:_:)-([Int64],_)``.
-  ///
-  /// - Throws: Also `tooLarge` if a key exceeds its limit.
+  /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -1,7 +1,7 @@
 /// One keyspace in a snapshot: an ordered map from keys to bytes.
 ///
-/// A reader holds its snapshot, and so keeps the generation live. Any number of threads may use it
-/// concurrently.
+/// A reader holds its snapshot, and thereby keeps the generation live. Any number of threads may
+/// use a reader concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
   let snapshot: Snapshot
@@ -22,7 +22,7 @@ public struct KeyspaceReader: @unchecked Sendable {
     return Int(clamping: rowCount)
   }
 
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
   /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value; both are valid
   /// only during the call.
@@ -45,10 +45,10 @@ public struct KeyspaceReader: @unchecked Sendable {
 }
 
 extension Snapshot {
-  /// Returns the keyspace with this name, or `nil` if it does not exist in this generation.
+  /// Returns the keyspace with the given name, or `nil` if it does not exist in this generation.
   ///
   /// - Throws: `corrupt` or `io` if the catalog cannot be read.
-  /// - Complexity: One page read for each level of the catalog, which commonly has one.
+  /// - Complexity: One page read for each level of the catalog, which usually has one level.
   public func keyspace(_ name: String) throws -> KeyspaceReader? {
     guard let row = try Catalog.row(name, in: state.view) else { return nil }
     return KeyspaceReader(snapshot: self, row: row)

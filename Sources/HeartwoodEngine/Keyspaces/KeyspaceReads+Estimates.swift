@@ -16,8 +16,8 @@ extension KeyspaceReads {
 }
 
 extension KeyspaceReader {
-  /// Returns an estimate of the number of entries in a range of keys, for choosing between ways to
-  /// read them.
+  /// Returns an estimate of the number of entries in a range of keys, for choosing how to read
+  /// them.
   ///
   /// The count is exact if the range is within one leaf. Otherwise, the error depends on how evenly
   /// the nodes are filled; it is usually less than a third.

@@ -1,7 +1,7 @@
 /// A value that was found and pinned for one call: its bytes, and the memory to release.
 ///
-/// The type is trivial, so that a point read retains nothing. It is public only for the inlined
-/// read calls.
+/// The type is trivial, so that a point read retains nothing. It is `@usableFromInline` only
+/// because the read methods are inlined.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
@@ -36,7 +36,7 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key.
+  /// Finds the value of an encoded key, or returns `nil` if the key does not exist.
   ///
   /// The caller must release the value.
   @usableFromInline
@@ -53,7 +53,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the value that a leaf refers to.
+  /// Returns the overflow value to which a cell of a leaf refers.
   ///
   /// A value in one page is not copied; a larger one is copied into one buffer.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
@@ -79,14 +79,14 @@ package struct KeyspaceReads {
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
 
-  /// Returns a copy of the value that a leaf refers to, as one array.
+  /// Returns a copy of the overflow value to which a cell of a leaf refers, as one array.
   func copiedValue(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
     defer { block.keep() }
     return block.bytes.bytes.copied()
   }
 
-  /// Returns a copy of the value of an encoded key.
+  /// Returns a copy of the value of an encoded key, or `nil` if the key does not exist.
   @usableFromInline
   func get(_ key: borrowing EncodedKey) throws(StorageError) -> [UInt8]? {
     guard let found = try locate(key) else { return nil }
@@ -94,7 +94,8 @@ package struct KeyspaceReads {
     return [UInt8](found.bytes)
   }
 
-  /// Returns the length of the value of an encoded key, without reading the value.
+  /// Returns the length of the value of an encoded key, without reading the value, or `nil` if the
+  /// key does not exist.
   @usableFromInline
   func valueByteCount(_ key: borrowing EncodedKey) throws(StorageError) -> Int? {
     guard let found = try find(key) else { return nil }
@@ -105,11 +106,9 @@ package struct KeyspaceReads {
 
   /// Calls `body` with the chunks of a value, which are parts of pages.
   ///
-  /// Returns `false` if the key does not exist.
-  ///
-  /// The hash of a complete value is checked after the last chunk; the hash is not checked for a
-  /// `range`. An error that `body` throws is returned as a failure, so that this function can throw
-  /// typed errors.
+  /// Returns `false` if the key does not exist, or a failure if `body` throws an error, so that
+  /// this method itself can have typed throws. The hash of the value is checked after the last
+  /// chunk, but not if only a `range` is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -152,7 +151,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` for the entries in a range of keys, in order, until it returns `false`.
+  /// Calls `body` for the entries in a range of keys, in order, until `body` returns `false`.
   func forEach(
     from lower: Key?, upTo upper: Key?, reversed: Bool, savesKey: Bool,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -180,8 +179,8 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries from the cursor's position to the end of its leaf, but not
-  /// beyond `end`.
+  /// Calls `body` with the entries from the cursor's position up to `end` or the end of the leaf,
+  /// whichever comes first.
   ///
   /// - Returns: Whether to continue with the next leaf.
   @inline(__always)

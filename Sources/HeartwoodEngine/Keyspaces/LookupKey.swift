@@ -23,7 +23,7 @@ public struct EncodedKey: ~Copyable {
 }
 
 extension LookupKey where Self: ~Escapable {
-  /// Calls `body` with the encoded key, and returns its result.
+  /// Calls `body` with the encoded key, and returns the result of `body`.
   @inlinable
   func encoded<R>(
     _ body: (borrowing EncodedKey) throws(StorageError) -> R
@@ -43,7 +43,8 @@ func missingEncoding() -> StorageError {
     "A custom key was not encoded. Its method `withEncodedKey` must call `body` once.")
 }
 
-/// Calls `body` with a key in memory that is followed by eight zero bytes, and returns its result.
+/// Calls `body` with a key that is followed by eight zero bytes in memory, and returns the result
+/// of `body`.
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)
@@ -54,7 +55,7 @@ package func withSearchBytes<K: LookupKey & ~Escapable, R>(
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key whose only component is this value.
+  /// Calls `body` with the key that consists of this value.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -1,4 +1,4 @@
-/// A difference between two generations of a store: one key whose entry differs.
+/// A key whose entry differs between two generations of a store.
 public struct StoreChange: Hashable, Sendable {
   /// The kind of change from the first generation to the second.
   public enum Kind: Hashable, Sendable {

@@ -1,8 +1,8 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// Everything that reads from a transaction holds its scope. The pages therefore live as long as
-/// anything may refer to them, and use after the closure is detected. Only one thread at a time may
-/// use a scope.
+/// Everything that reads from a transaction holds its scope. The pages therefore stay alive as long
+/// as anything may refer to them, and any use after the closure has returned is detected. Only one
+/// thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true
@@ -14,8 +14,6 @@ package final class TransactionScope {
     precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
   }
 
-  /// Marks the end of the transaction's closure.
-  ///
-  /// Further use of the transaction traps.
+  /// Marks the end of the transaction's closure, after which any use of the transaction traps.
   package func end() { isOpen = false }
 }

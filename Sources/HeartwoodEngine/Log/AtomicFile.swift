@@ -1,6 +1,6 @@
-/// The first fields of every file that is replaced atomically.
+/// The fields at the start of every file that is replaced atomically.
 ///
-/// A hash follows the rows of the file.
+/// The file ends with a hash, which follows the rows.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -34,12 +34,10 @@ package struct AtomicFile: Sendable {
     .corrupt(message + " " + advice, file: name)
   }
 
-  /// Reads and decodes the file.
+  /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Returns `nil` if the file does not exist.
-  ///
-  /// Memory is allocated only for a length that matches the first fields. A file that consists
-  /// mostly of holes is rejected, because no store writes such a file.
+  /// Memory is allocated only if the length of the file matches its first fields. A file that
+  /// consists mostly of holes is rejected, because no store writes such a file.
   ///
   /// - Parameters:
   ///   - fieldByteCount: The length in bytes of the fields before the rows.
@@ -69,8 +67,8 @@ package struct AtomicFile: Sendable {
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
-    // The fields of other versions are unknown, so only the length is limited. The hash is checked
-    // later.
+    // The fields of other versions are unknown, so check only that the file is not too long. The
+    // hash is checked later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")
@@ -81,9 +79,9 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// Files up to this length are read without a check for holes.
+  /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The largest factor by which a file system with compression may shrink the rows.
+  /// The largest factor by which a file system's compression is expected to shrink the file.
   private static let compression: UInt64 = 64
 
   /// Writes the bytes around the rows: the first fields, and the hash in the last eight bytes.
@@ -101,8 +99,8 @@ package struct AtomicFile: Sendable {
   /// Checks the bytes around the rows, and returns the number of rows.
   ///
   /// - Parameter least: The length in bytes of the fields before the rows.
-  /// - Throws: `corrupt` if the bytes are not the ones that were written; `incompatibleFormat` if a
-  ///   newer program wrote them.
+  /// - Throws: `corrupt` if the bytes differ from those that were written; `incompatibleFormat` if
+  ///   a newer program wrote them.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {
@@ -124,12 +122,10 @@ package struct AtomicFile: Sendable {
     return Int(bytes.load32(Layout.rowCount.offset))
   }
 
-  /// Replaces the file with these bytes.
+  /// Replaces the contents of the file with the given bytes, durably.
   ///
-  /// The replacement is durable on return.
-  ///
-  /// - Throws: `diskFull`, after which the old file remains valid; `io`, after which either file
-  ///   may be valid.
+  /// - Throws: `diskFull`, in which case the old contents remain valid; `io`, in which case either
+  ///   the old or the new contents may be valid.
   /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name

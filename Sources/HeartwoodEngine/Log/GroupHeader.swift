@@ -11,8 +11,8 @@
 ///
 /// The fixed fields are followed by one 8-byte hash for each image, 16 bytes (first frame, last
 /// frame) for each void range, and one 4-byte page number for each image. The hash, seeded with the
-/// store's identity, covers the bytes from 8 up to `bytes`. It is also the digest of the group.
-/// Because it covers `previous`, it depends on every earlier group.
+/// store's identity, covers the bytes from offset 8 up to the offset in `bytes`. It is also the
+/// digest of the group. Because it covers `previous`, it depends on every earlier group.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)
@@ -37,9 +37,8 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag of a transaction's last group.
-  ///
-  /// It commits all groups that have the same transaction number.
+  /// The flag in a transaction's last group, which commits all groups with the same transaction
+  /// number.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images in a header without void ranges.
@@ -53,7 +52,7 @@ package enum GroupLayout {
 
 /// A range of frames that a transaction wrote after a savepoint and then rolled back.
 ///
-/// They are not part of the transaction.
+/// These frames are not part of the transaction.
 package struct VoidRange: Hashable, Sendable {
   package let first: FrameNumber
   package let last: FrameNumber
@@ -63,7 +62,7 @@ package struct VoidRange: Hashable, Sendable {
     self.last = last
   }
 
-  /// Returns the same frames in as few ranges as possible, in order.
+  /// Returns the given frames in as few ranges as possible, in order.
   ///
   /// Adjacent ranges are merged. The header and footer slots between two segments do not separate
   /// ranges.
@@ -106,7 +105,7 @@ package struct GroupHeader: Hashable, Sendable {
   package var images: [Image]
   package var voids: [VoidRange]
 
-  /// Writes the header into a zeroed frame, and returns the digest of the header.
+  /// Writes the header into a zeroed frame, and returns the digest of the group.
   package func encode(to target: MutableBytes, seed: UInt64) -> UInt64 {
     typealias Layout = GroupLayout
     let end = Layout.entries + images.count * 12 + voids.count * 16
@@ -143,9 +142,8 @@ package struct GroupHeader: Hashable, Sendable {
     return digest
   }
 
-  /// Decodes the header and its digest.
-  ///
-  /// Returns `nil` if the bytes are not an intact header of `frame`.
+  /// Returns the decoded header and its digest, or `nil` if the bytes are not an intact header of
+  /// `frame`.
   package static func decode(
     _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
   ) -> (header: GroupHeader, digest: UInt64)? {

@@ -40,7 +40,7 @@ package struct HolderRow: Hashable, Sendable {
     self.name = String(fitting)
   }
 
-  /// Returns the bytes of the row for the store with this seed.
+  /// Returns the bytes of the row for the store with the given seed.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)
@@ -57,9 +57,7 @@ package struct HolderRow: Hashable, Sendable {
     return block
   }
 
-  /// Decodes a row.
-  ///
-  /// Returns `nil` if the bytes are not a complete row of this store.
+  /// Decodes a row, or returns `nil` if the bytes are not a complete row of this store.
   ///
   /// Characters in the name that could disturb a terminal are replaced.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {

@@ -10,7 +10,7 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// Creates the access to the log files of a store.
+  /// Creates an object that gives access to the log files of a store.
   ///
   /// - Parameter pool: The pool of open descriptors, or `nil` to create a new pool.
   package init(
@@ -26,7 +26,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns the same files, with mapping enabled or disabled.
+  /// Returns an object for the same files, with mapping enabled or disabled.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -46,13 +46,13 @@ package final class LogFiles: Sendable {
   /// Opens the existing segments from `first` on, in order.
   ///
   /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
-  /// too: their writer aborted, for lack of space or before it wrote anything.
+  /// too, because their writer ran out of space, or aborted before it wrote anything.
   ///
   /// - Parameters:
   ///   - last: The last segment to open.
   ///   - known: Segments that are already open.
-  ///   - isMapped: Whether to map the segments. They must then have their full length, because
-  ///     accessing a mapping past the end of its file ends the process.
+  ///   - isMapped: Whether to map the segments. Mapped segments must have their full length,
+  ///     because accessing a mapping past the end of its file ends the process.
   package func openAll(
     from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
     isMapped: Bool
@@ -78,7 +78,7 @@ package final class LogFiles: Sendable {
     return SegmentTable(segments)
   }
 
-  /// Returns a scanner that reads the log in these segments after a commit.
+  /// Returns a scanner that reads the commits after `point` in the segments of `table`.
   package func scanner(
     of table: SegmentTable, from point: CommitPoint
   ) throws(StorageError) -> LogScanner {
@@ -99,7 +99,7 @@ package final class LogFiles: Sendable {
     pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
   }
 
-  /// Returns a segment whose file is already open.
+  /// Creates the object for a segment whose file is already open.
   func segment(
     _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
   ) throws(StorageError) -> Segment {
@@ -108,7 +108,7 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether a segment is ready for frames.
+  /// Returns whether a segment is ready for frames of the given lineage.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)
@@ -136,11 +136,11 @@ package final class LogFiles: Sendable {
 
   /// Creates the file of a segment with its full length and its header.
   ///
-  /// This overwrites the contents that an earlier attempt may have left: the process that wrote
-  /// them ended before the name of the file was durable, so no frame in it was ever acknowledged.
-  /// The name is not yet durable on return. A segment that is created ahead is filled with zeros,
-  /// so that a later commit changes no metadata. A segment that is needed immediately is not
-  /// filled.
+  /// Any contents left by an earlier attempt are overwritten: the process that wrote them ended
+  /// before the name of the file was durable, so no frame in the file was ever acknowledged. The
+  /// name is not yet durable on return. A segment that is created in advance (`isAhead`) is filled
+  /// with zeros, so that a later commit changes no metadata. A segment that is needed immediately
+  /// is not filled.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
@@ -171,9 +171,7 @@ package final class LogFiles: Sendable {
       firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
   }
 
-  /// Reads the header of a segment.
-  ///
-  /// Returns `nil` if the header is not intact.
+  /// Reads the header of a segment, or returns `nil` if the header is not intact.
   package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
     try header { target throws(StorageError) in try segment.file.read(into: target, at: 0) }
   }
@@ -189,8 +187,8 @@ package final class LogFiles: Sendable {
 
   /// Truncates the segments from `first` on to zero bytes, but keeps their names.
   ///
-  /// - Parameter known: Some of the segments. They are truncated first, because their descriptors
-  ///   are open. Closing these frees descriptors for the other segments.
+  /// - Parameter known: Segments that are already open. They are truncated first, because their
+  ///   descriptors can then be closed to free descriptors for the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

@@ -1,30 +1,28 @@
 /// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// A commit is accepted by its headers: each verifies by itself, is at the frame that it names,
-/// continues the chain of digests, and belongs to one transaction whose last group has the commit
-/// mark. ``verifyImages(of:)`` verifies page images. Recovery calls it only for commits above the
-/// durable watermark: earlier commits were synced, and corruption in them is detected when they are
-/// read.
+/// A commit is accepted on the basis of its group headers. Each header must be intact, be at the
+/// frame that it names, and continue the chain of digests. All of them must belong to one
+/// transaction, whose last group has the commit mark. Page images are verified only by
+/// ``verifyImages(of:)``. Recovery calls this method only for commits above the durable watermark,
+/// because earlier commits were synced, and corruption in them is detected when they are read.
 ///
 /// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
-/// step. It does so only in segments that the scanner entered from an earlier segment, so that it
-/// knows how many of the footer's commits it has already read.
+/// step. It does so only in segments that the scanner entered from an earlier segment, because only
+/// then does it know how many of the footer's commits it has already read.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
-  /// The last accepted commit.
-  ///
-  /// The search for the next commit starts after it.
+  /// The last accepted commit, after which the search for the next commit starts.
   package private(set) var point: CommitPoint
   /// The commit after which the scanner started.
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of segments that start with the first header of a transaction, by the digest
-  /// that the header continues.
+  /// The first frames of segments that start with the first header of a transaction, keyed by the
+  /// digest that the header continues.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was read, so that each footer is read once.
+  /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
@@ -54,15 +52,13 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or all commits that a footer summarises.
+  /// Returns the next commit or all remaining commits of a footer, or `nil` at the end of the log.
   ///
-  /// Returns `nil` at the end of the log.
-  ///
-  /// - Parameter limit: Footers of later commits are ignored. If it is `nil`, all footers are
-  ///   ignored.
+  /// - Parameter limit: The last frame for which footers are used. Footers of later commits are
+  ///   ignored; if the limit is `nil`, all footers are ignored.
   /// - Throws: `corrupt` if the page count of a commit includes pages that the commit has not
   ///   created.
-  /// - Complexity: One page read for each group of a commit, or the read of one footer.
+  /// - Complexity: One page read for each group of a commit, or one read of a footer.
   package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
     if let commit = try jump() { return try accept(commit) }
     if let limit, let rest = try footerStep(upTo: limit) { return try accept(rest) }
@@ -72,7 +68,7 @@ package struct LogScanner {
 
   /// Returns the next commit, or `nil` at the end of the log.
   ///
-  /// Reads the headers of the commit even if there is a footer.
+  /// The commit is read from its headers even if there is a footer.
   package mutating func next() throws(StorageError) -> LogStep? { try step(upTo: nil) }
 
   private mutating func accept(_ step: LogStep) throws(StorageError) -> LogStep {
@@ -99,7 +95,7 @@ package struct LogScanner {
     }
   }
 
-  /// Returns the number of commits read so far that end in this segment.
+  /// Returns the number of commits read so far that end in the given segment.
   private func metCount(in segment: UInt64) -> Int {
     geometry.segment(of: point.frame) == segment ? commitCount : 0
   }
@@ -107,9 +103,10 @@ package struct LogScanner {
   /// Returns the commit that starts a new lineage after `point`, in this or a later segment, or
   /// `nil` if there is none.
   ///
-  /// This commit takes precedence over the frames that directly follow `point`. It was written by a
-  /// recovery that found those frames incomplete. Later durable watermarks include their position,
-  /// so their images are not verified again, and they would be accepted by their headers alone.
+  /// This commit takes precedence over the frames that directly follow `point`, because it was
+  /// written by a recovery that found those frames incomplete. Later durable watermarks are above
+  /// those frames, so the images in them would not be verified again, and the frames would be
+  /// accepted by their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -117,8 +114,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the commits in the footer of the next frame's segment that have not been read yet, or
-  /// `nil` if the segment has no usable footer.
+  /// Returns the unread commits in the footer of the segment that contains the next frame, or `nil`
+  /// if that segment has no usable footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
@@ -147,7 +144,7 @@ package struct LogScanner {
       footerBlock.bytes.bytes.slice(0, count), segment: number, geometry: geometry, seed: seed)
   }
 
-  /// Returns whether every image of a commit is the one that its header names.
+  /// Returns whether every image of a commit matches the commit's headers.
   package func verifyImages(of commit: LogStep) throws(StorageError) -> Bool {
     for image in commit.images {
       guard try read(image.frame),
@@ -168,7 +165,7 @@ package struct LogScanner {
     return GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
   }
 
-  /// Reads a frame into the block.
+  /// Reads a frame into `block`.
   ///
   /// Returns `false` if the frame is incomplete.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {

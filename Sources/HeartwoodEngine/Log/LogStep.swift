@@ -1,12 +1,14 @@
-/// One step of reading the log: a commit, or all remaining commits that end in a segment, read from
-/// its footer.
+/// The result of one step of reading the log.
+///
+/// A step is a single commit, or all remaining commits that end in a segment, read from the
+/// segment's footer.
 package struct LogStep {
   /// The last commit of the step.
   package var point: CommitPoint
   /// A generation that is known to be durable: the largest watermark in the headers of the commit,
   /// or the last commit of a footer, because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
-  /// The page images, in log order or, in a footer, by page.
+  /// The page images, in log order, or ordered by page if they come from a footer.
   ///
   /// If a page occurs twice, the later image is the valid one.
   package var images: [Image]

@@ -28,16 +28,14 @@ package struct NamedGenerations: Hashable, Sendable {
 
   package var rows: [String: Row] = [:]
 
-  /// The file, whose magic is "HEARTKPT".
+  /// The file `kept`, whose magic number is "HEARTKPT".
   package static let file = AtomicFile(
     "kept", magic: 0x5450_4B54_5241_4548,
     advice: "Restore a backup, or remove the file, which releases all named generations.")
 
   package init() {}
 
-  /// Reads the file.
-  ///
-  /// The result is empty if the file does not exist.
+  /// Reads the named generations, or returns an empty value if the file does not exist.
   package static func read(_ log: LogFiles) throws(StorageError) -> NamedGenerations {
     func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       let rowCount = UInt64(fields.load32(AtomicFileLayout.rowCount.offset))
@@ -51,7 +49,7 @@ package struct NamedGenerations: Hashable, Sendable {
       log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? NamedGenerations()
   }
 
-  /// Returns the bytes of the file.
+  /// Returns the contents of the file `kept`.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = NamedGenerationLayout
     let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -81,8 +79,8 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes are not the ones that were written. A row cannot be skipped,
-  ///   because a maintenance run would then reclaim its generation.
+  /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt row is not
+  ///   skipped, because a maintenance run would then reclaim its generation.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

@@ -1,7 +1,6 @@
 /// The layout of the file `map` after the fields that all atomically replaced files share.
 ///
-/// The file's own fields come first, then the retained generations, ended lineages and retained
-/// frames.
+/// These fields come first, then the retained generations, ended lineages and retained frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -28,11 +27,12 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// The part of the log between the page file's state and some commit that can still be read: the
-/// remaining frames, and the generations in which they can be read.
+/// The frames that remain in a partly reclaimed part of the log, and the generations that contain
+/// them.
 ///
-/// The map replaces the group headers up to its newest retained generation. All other frames up to
-/// that generation may have been reclaimed.
+/// The map covers the log from the state of the page file to the newest retained generation, and
+/// replaces the group headers in that part. Any frame there that the map does not list may have
+/// been reclaimed.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame that contains the version of its page in one of the retained generations.
   package struct RetainedFrame: Hashable, Sendable {
@@ -47,13 +47,13 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// The unique number of this map.
   package var serial: UInt64
-  /// The last frame of the page file's state when the map was made.
+  /// The last frame of the page file's state when the map was created.
   ///
-  /// Frames up to it are not listed.
+  /// Frames up to this one are not listed.
   package var start: FrameNumber
-  /// The retained generations, in ascending order and never empty.
+  /// The retained generations, in ascending order.
   ///
-  /// All their pages are available.
+  /// There is at least one, and all pages of these generations are available.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
@@ -62,7 +62,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   /// The last commit that the map covers.
   package let end: CommitPoint
 
-  /// The file, whose magic is "HEARTMAP".
+  /// The file `map`, whose magic number is "HEARTMAP".
   package static let file = AtomicFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
@@ -83,7 +83,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     end = retainedGenerations[retainedGenerations.count - 1]
   }
 
-  /// Returns the bytes of the file.
+  /// Returns the contents of the file `map`.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = MapLayout
     let lineages = lineages.suffix(Limits.maxLineageCount)
@@ -120,9 +120,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     return block
   }
 
-  /// Reads the map.
-  ///
-  /// Returns `nil` if the file does not exist.
+  /// Reads the map, or returns `nil` if the file does not exist.
   package static func read(_ log: LogFiles) throws(StorageError) -> RetainedFrameMap? {
     func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
@@ -140,8 +138,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes are not the ones that were written. Without the map, it is
-  ///   unknown which frames may be missing.
+  /// - Throws: `corrupt` if the bytes differ from those that were written, because without the map
+  ///   it is unknown which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {

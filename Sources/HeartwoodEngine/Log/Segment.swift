@@ -1,9 +1,9 @@
 /// One file of the log, which is mapped if the store reads in place.
 ///
-/// A segment lives as long as a reader may use it. It does not need a descriptor, because its
-/// mapping outlives the descriptor. The mapping also keeps the disk space of a deleted segment
-/// allocated until the last snapshot that holds it is released. Thread-safe: only the verified bits
-/// change.
+/// A segment lives as long as a reader may use it. A mapped segment does not need a descriptor,
+/// because the mapping outlives the descriptor. The mapping also keeps the disk space of a deleted
+/// segment allocated until the last snapshot that holds the segment is released. Thread-safe: only
+/// the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -19,7 +19,7 @@ package final class Segment: Sendable {
     bits = VerifiedBits(pageCount: geometry.framesPerSegment)
   }
 
-  /// Returns whether a slot has the magic number of a group header.
+  /// Returns whether a slot contains the magic number of a group header.
   package func mayHoldHeader(_ slot: Int, _ geometry: Geometry) throws(StorageError) -> Bool {
     let offset = geometry.pageByteCount * slot + GroupLayout.magic.offset
     if let mapping {
@@ -39,16 +39,16 @@ package final class Segment: Sendable {
 
 /// The log segments to which one or more states can refer, in order.
 ///
-/// There may be gaps: if two names were created together, a power cut may keep the later one and
-/// lose the earlier one. Neither segment has frames then. A table is immutable: adding a segment
-/// creates a new table. A state retains its table, and so every mapping into which its readers may
-/// hold pointers.
+/// There may be gaps: if two segments were created together, a power cut may keep the name of the
+/// later one and lose that of the earlier one. Neither segment contains frames in that case. A
+/// table is immutable: adding a segment creates a new table. A state retains its table, and thereby
+/// every mapping into which the state's readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
-  // @unchecked because `regions` points to memory that is written in init only.
+  // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
-  /// The regions of all segments from the first to the last.
+  /// The regions of all segments from the first to the last, including gaps.
   ///
-  /// A gap has bits that are never set.
+  /// The verified bits of a gap are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
   package let regionCount: Int
   private let gapBits: VerifiedBits?
@@ -84,13 +84,13 @@ package final class SegmentTable: @unchecked Sendable {
     return segments.first { $0.number == number }
   }
 
-  /// Returns this table with one more segment at its end.
+  /// Returns a copy of this table with one more segment at its end.
   package func appending(_ segment: Segment) -> SegmentTable {
     precondition(segments.isEmpty || segment.number > segments[segments.count - 1].number)
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns a table of the same files, all mapped.
+  /// Returns a table of the same files, with all of them mapped.
   ///
   /// Each file must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
@@ -106,7 +106,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// Segments that were created ahead have no frames, and may be replaced before they get any.
+  /// This excludes segments that were created in advance, which contain no frames and may still be
+  /// replaced.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })

@@ -11,11 +11,11 @@ package final class SegmentFile: Sendable {
   private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
-  /// Creates the value for the open file of a segment.
+  /// Creates an object for a segment whose file is already open.
   ///
   /// - Parameters:
   ///   - number: The number of the segment.
-  ///   - file: The file, which is already open.
+  ///   - file: The open file.
   init(
     _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
   ) throws(StorageError) {
@@ -50,21 +50,20 @@ package final class SegmentFile: Sendable {
   /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads up to `target.count` bytes, and returns the number of bytes read.
-  ///
-  /// It is 0 if the file was deleted.
+  /// Fills `target` with the bytes from `offset` on, and returns the number of bytes read, which is
+  /// 0 if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
   /// Writes bytes that must be synced later.
   ///
-  /// The descriptor stays open until the sync. To limit the number of such descriptors, this call
-  /// may sync the file that has waited longest for a sync. It then also throws the errors of that
-  /// sync.
+  /// The descriptor stays open until the sync. To limit the number of such descriptors, this method
+  /// may also sync the file that has waited longest for a sync, and then throws the errors of that
+  /// sync too.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Do this first, so that no other thread can close the descriptor during the write: it might be
-    // the last descriptor of the file.
+    // Record the write first, so that no other thread can close the descriptor during the write: it
+    // might be the last descriptor of the file.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -92,7 +91,7 @@ package final class SegmentFile: Sendable {
 
   /// Truncates the file to zero bytes.
   ///
-  /// Bytes that wait for a sync are discarded too.
+  /// Bytes that were waiting for a sync are discarded too.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
     pool.recordEmptied(entry)

@@ -1,30 +1,29 @@
 /// The open descriptors of the segments of one log.
 ///
-/// Their number is limited, however many segments there are.
-///
-/// Opening a file beyond the limit closes the least recently used one. A descriptor through which
-/// bytes were written stays open until they are synced, because the system may forget a write-back
-/// error once no descriptor is left. Mapped segments are read without a descriptor, so full and
-/// durable mapped segments have none. Thread-safe.
+/// The number of descriptors is limited, however many segments there are. Opening a file beyond the
+/// limit closes the least recently used one. A descriptor through which bytes were written stays
+/// open until they are synced, because the system may forget a write-back error once the file has
+/// no open descriptor. Mapped segments are read without a descriptor, so the descriptors of full
+/// and durable mapped segments are closed. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
-  // @unchecked because its variables and those of all entries are used under `lock` only.
+  // @unchecked because its variables and those of all entries are accessed only under `lock`.
   private let fileSystem: any FileSystem
   private let lock = Lock()
   /// The open entries.
   private var entries: [Entry] = []
-  /// A counter that numbers uses and writes.
+  /// A counter that orders the uses of files and the writes to them.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment, if it is open.
   final class Entry: @unchecked Sendable {
-    // @unchecked because only its pool uses the variables, under its lock.
+    // @unchecked because only the pool accesses the variables, under its lock.
     fileprivate var file: (any File)?
     fileprivate let segment: UInt64
     fileprivate var isMapped = false
     fileprivate var lastUse: UInt64 = 0
     fileprivate var lastWrite: UInt64 = 0
     fileprivate var runningWriteCount = 0
-    /// The clock value of the first write that is not synced, or 0 if there is none.
+    /// The clock value of the first unsynced write, or 0 if there is none.
     fileprivate var unsyncedSince: UInt64 = 0
 
     init(_ segment: UInt64) { self.segment = segment }
@@ -32,11 +31,10 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// Opens the file at a path.
+  /// Opens the file at `path`, or returns `nil` if it does not exist.
   ///
-  /// Returns `nil` if the file does not exist.
-  ///
-  /// If the process has no free descriptor, this first closes the files that need not stay open.
+  /// If the process has no free descriptor, this method first closes the files that need not stay
+  /// open.
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     do throws(StorageError) {
       return try fileSystem.open(path, access)
@@ -46,7 +44,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes all files that do not wait for a sync.
+  /// Closes all files that are not waiting for a sync.
   ///
   /// Returns `false` if there are none.
   private func closeSynced() -> Bool {
@@ -57,7 +55,8 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// Removes an entry and returns its file, so that the caller can release it after the lock.
+  /// Removes an entry and returns its file, so that the caller can release the file outside the
+  /// lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -78,7 +77,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Adds an open file, and closes another file if too many are open.
   ///
-  /// - Returns: The file of the entry: `file`, or the one that another thread has opened in the
+  /// - Returns: The open file of the entry: `file`, unless another thread has opened one in the
   ///   meantime.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
@@ -110,7 +109,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Closes the descriptors of mapped segments before `segment`.
   ///
-  /// All their frames must be synced.
+  /// All frames of these segments must have been synced.
   func closeMapped(below segment: UInt64) {
     let closed = lock.withLock {
       let idle = entries.filter {
@@ -123,12 +122,11 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   // MARK: Writes and syncs
 
-  /// Records that bytes are about to be written to a file.
+  /// Records that bytes are about to be written to a file, whose descriptor then stays open until a
+  /// sync.
   ///
-  /// Its descriptor then stays open until a sync.
-  ///
-  /// - Returns: The file that has waited longest for its sync, with its entry, if too many files
-  ///   wait.
+  /// - Returns: If too many files are waiting for a sync, the one that has waited longest, with its
+  ///   entry; otherwise `nil`.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1
@@ -153,7 +151,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Syncs an open file.
   ///
-  /// Writes that run at the same time still wait for a later sync.
+  /// Writes that are in progress during the sync still need a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()
@@ -163,6 +161,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Records that a file was emptied, so that no bytes wait for a sync.
+  /// Records that a file was emptied, so that no bytes in it are waiting for a sync.
   func recordEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
 }

@@ -9,7 +9,8 @@
 ///     │ pageCount │ commitCount │ rows: page u32, slot u32, hash u64        │
 ///     └───────────┴─────────────┴───────────────────────────────────────────┘
 ///
-/// The hash, seeded with the store's identity, covers the bytes from 16 to the end of the rows.
+/// The hash, seeded with the store's identity, covers the bytes from offset 16 to the end of the
+/// rows.
 package enum SegmentFooterLayout {
   package static let magic = Field("magic", at: 0, 4)
   package static let count = Field("count", at: 4, 4)
@@ -65,9 +66,7 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length of the footer in bytes.
-  ///
-  /// It always fits in the footer slots of the segment.
+  /// The length of the footer in bytes, which never exceeds that of the segment's footer slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
@@ -98,9 +97,8 @@ package struct SegmentFooter: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the footer.
-  ///
-  /// Returns `nil` if the bytes are not an intact footer of segment `number`.
+  /// Decodes the footer, or returns `nil` if the bytes are not an intact footer of segment
+  /// `number`.
   package static func decode(
     _ bytes: Bytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) -> SegmentFooter? {
@@ -128,7 +126,8 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Returns the rows, or `nil` if their pages do not ascend or an image is after the last commit.
+  /// Returns the rows, or `nil` if their pages do not ascend or an image comes after the last
+  /// commit.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

@@ -1,4 +1,4 @@
-/// The layout of slot 0 of a segment, which is never a frame.
+/// The layout of slot 0 of a segment, which contains the segment header instead of a frame.
 ///
 /// The hash (seed 0) covers the 72 bytes before it. The rest of the slot is zero.
 package enum SegmentLayout {
@@ -48,9 +48,7 @@ package struct SegmentHeader: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the header.
-  ///
-  /// Returns `nil` if the bytes are not an intact header.
+  /// Decodes the header, or returns `nil` if the bytes are not an intact header.
   package static func decode(_ bytes: Bytes) -> SegmentHeader? {
     typealias Layout = SegmentLayout
     guard bytes.count >= Layout.byteCount,

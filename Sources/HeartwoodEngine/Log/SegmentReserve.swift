@@ -1,8 +1,8 @@
-/// Manages the reserve: disk space for one segment, allocated in advance and used when the disk is
-/// full.
+/// Manages the reserve, which is disk space for one segment, allocated in advance for use when the
+/// disk is full.
 ///
-/// On a full disk, the reserve lets transactions commit that free as many pages as they need, so
-/// that deleting remains possible. The next maintenance run frees the space again.
+/// With the reserve, transactions that free as many pages as they need can commit on a full disk,
+/// so that deleting remains possible. The next maintenance run frees the space again.
 extension LogFiles {
   package static let reserveName = "reserve"
 
@@ -22,8 +22,8 @@ extension LogFiles {
       return true
     }
     // While there is no reserve, each process that adds a segment syncs the directory, because the
-    // segment may have been made from the last reserve. Sync the directory before a new reserve
-    // exists.
+    // segment may have been created from the last reserve. Once a new reserve exists, processes no
+    // longer do so; therefore, sync the directory first.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
@@ -37,12 +37,10 @@ extension LogFiles {
     }
   }
 
-  /// Makes a segment from the reserve.
+  /// Turns the reserve into a segment, or returns `nil` if there is no reserve.
   ///
-  /// Returns `nil` if there is no reserve.
-  ///
-  /// The name of the segment may already be durable for another file. It durably refers to this
-  /// file after the next sync of the directory. Until then, no process sees a reserve.
+  /// The name of the segment may already be durable, but refer to another file. It durably refers
+  /// to this file only after the next sync of the directory; until then, no process sees a reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

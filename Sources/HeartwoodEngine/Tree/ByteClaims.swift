@@ -1,6 +1,7 @@
-/// The bytes of a page that are occupied by cells: one bit for each byte.
+/// Tracks which bytes of a page are occupied by cells, with one bit for each byte.
 ///
-/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
+/// No two cells may share bytes; otherwise, freeing, moving or compacting one cell could overwrite
+/// another.
 struct ByteClaims {
   /// The number of claimed bytes.
   private(set) var count = 0

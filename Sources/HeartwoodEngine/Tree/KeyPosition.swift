@@ -1,9 +1,9 @@
 /// The position of a key in a tree, whether or not the key exists, with an estimate of the share of
-/// all entries before it.
+/// all entries that sort before the key.
 ///
-/// The share is computed from the nodes on the path only, as if all subtrees of a node had the same
-/// number of entries. If nodes are filled unevenly, the error is at most the fill of one leaf at
-/// each level. The share is always within 0 ... 1.
+/// The share is computed only from the nodes on the path, as if all subtrees of a node had the same
+/// number of entries. It is therefore less accurate if nodes are filled unevenly, but it is always
+/// within 0 ... 1.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int

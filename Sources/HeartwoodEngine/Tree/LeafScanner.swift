@@ -1,8 +1,9 @@
-/// Reads the entries of a list of leaves of a tree, from the first to the last.
+/// Reads the entries in a list of leaves of one tree, in order.
 ///
-/// A scanner holds one page, the current leaf.
+/// A scanner holds only one page, the current leaf.
 ///
-/// - Important: The view's owner must outlive the scanner. Only one thread at a time may use it.
+/// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
+///   scanner.
 package final class LeafScanner {
   private let view: PageView
   package let tree: TreeID
@@ -10,9 +11,7 @@ package final class LeafScanner {
   /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The memory for the current key.
-  ///
-  /// It starts with the prefix of the current leaf.
+  /// The memory for the current key, which starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for the last key of the previous leaf.
   private let otherBytes: MutableBytes
@@ -53,14 +52,10 @@ package final class LeafScanner {
     return true
   }
 
-  /// The current key.
-  ///
-  /// It is valid until the scanner moves.
+  /// The current key, which is valid until the scanner moves.
   package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
 
-  /// The current value, or the reference to a large value.
-  ///
-  /// It is valid until the scanner moves.
+  /// The current value, or the reference to a large value, which is valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
   /// Whether the current value is a reference to a large value.
@@ -68,10 +63,9 @@ package final class LeafScanner {
 
   /// Skips the entries after the current one that are identical in both scanners.
   ///
-  /// Both scanners are then at the last skipped entry. If no entry is skipped, they do not move.
-  /// Entries are identical if their cells are equal byte for byte. Entries with a different layout
-  /// in the other leaf are not skipped, and must be compared individually.
-  ///
+  /// Afterwards, both scanners are at the last skipped entry; if no entry was skipped, they have
+  /// not moved. Entries are identical if their cells are equal byte for byte. Equal entries whose
+  /// cells are laid out differently are not skipped, and must be compared individually.
   /// - Complexity: Reads no page, because it stops at the end of either leaf.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)

@@ -1,10 +1,10 @@
 /// Checks the complete structure of one page of a tree.
 ///
-/// The check runs once for each page that enters the process. After it, no accessor of ``NodeView``
-/// reads out of bounds, and every search terminates. References between pages are checked during
-/// each descent.
+/// The check runs once for each page that is read into the process. After a page has passed the
+/// check, no accessor of ``NodeView`` reads out of bounds, and every search in the page terminates.
+/// References between pages are checked during each descent.
 package enum NodeChecks {
-  /// Returns a description of the first fault of the page, or `nil` if the page has no fault.
+  /// Returns a description of the first fault of the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -55,7 +55,7 @@ package enum NodeChecks {
       return "The entries of the node do not fit between its prefix and its cells."
     }
     guard node.heapUsed <= page.count - heapStart else {
-      return "The cells of the node take more space than there is."
+      return "The cells of the node take up more space than there is."
     }
     return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
       var cells = ByteClaims(map: map)
@@ -104,7 +104,8 @@ package enum NodeChecks {
       previous = head
       guard cells.claim(cell, cellByteCount) else { return "Two cells of the leaf overlap." }
     }
-    return cells.count == node.heapUsed ? nil : "The cells of the leaf do not add up to its total."
+    return cells.count == node.heapUsed
+      ? nil : "The sizes of the leaf's cells do not add up to the total in the node."
   }
 
   private static func checkBranch(
@@ -148,10 +149,10 @@ package enum NodeChecks {
       previous = head
     }
     return cells.count == node.heapUsed
-      ? nil : "The cells of the branch do not add up to its total."
+      ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether the head of a suffix of `count` bytes has only zeros after these bytes.
+  /// Returns whether the head of a suffix of `count` bytes contains only zeros after those bytes.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

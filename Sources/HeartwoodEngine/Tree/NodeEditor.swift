@@ -1,4 +1,4 @@
-/// Changes a node in place, as long as its prefix applies and the bytes fit.
+/// Changes a node in place, as long as the keys start with its prefix and the bytes fit.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -14,8 +14,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the one at `slot`.
   ///
-  /// - Returns: `false`, without a change, if the node has no room for the entry, has no keys yet
-  ///   from which to choose a prefix, or has a prefix that the key does not start with.
+  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the entry, if it
+  ///   has no keys yet from which to choose a prefix, or if the key does not start with its prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -41,7 +41,7 @@ package struct NodeEditor {
 
   /// Replaces the value of the leaf entry at `slot`.
   ///
-  /// - Returns: `false`, without a change, if the node has no room for the value.
+  /// - Returns: `false`, leaving the node unchanged, if it has no room for the value.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -59,8 +59,8 @@ package struct NodeEditor {
       return true
     }
     if node.heapStart - byteCount < arraysEnd {
-      // The old cell stays live while the others move, so that its key bytes are kept. Its value is
-      // cut off first, so that both cells fit.
+      // Keep the old cell while the others move, because it contains bytes of the key. Cut off its
+      // value first, so that there is room for the new one.
       page.store16(0, cell + 2)
       setHeap(start: node.heapStart, used: node.heapUsed - oldByteCount + front)
       return replaceByRewriting(slot, with: value, lengths: lengths, front: front)
@@ -106,7 +106,7 @@ package struct NodeEditor {
     return true
   }
 
-  /// Compacts the cells at the end of the page, so that all free bytes are in front of them.
+  /// Moves the cells together at the end of the page, so that all free bytes are in front of them.
   ///
   /// - Parameter lowest: The entry whose cell is moved to the lowest offset.
   package func compact(lowest: Int? = nil) {
@@ -121,7 +121,7 @@ package struct NodeEditor {
     if let lowest {
       move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
     }
-    // `Bytes` does not keep its memory alive.
+    // Keep the copy alive until here, because `Bytes` does not retain its memory.
     withExtendedLifetime(copy) {}
     setHeap(start: target, used: page.count - target)
   }
@@ -132,7 +132,7 @@ package struct NodeEditor {
   ) {
     let slot = node.slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return }
-    // Read the lengths from the copy: the cell itself may already be overwritten.
+    // Read the lengths from the copy, because the cell itself may already have been overwritten.
     let cell = slot - start
     let rest = max(0, Int(copy.load16(cell)) - 8)
     let byteCount =
@@ -194,7 +194,7 @@ package struct NodeEditor {
 
   /// Makes a gap for one more entry in the arrays.
   ///
-  /// The last bytes move first.
+  /// The last bytes are moved first, so that no array overwrites another.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -213,7 +213,7 @@ package struct NodeEditor {
 
   /// Removes one entry from the arrays.
   ///
-  /// The first bytes move first.
+  /// The first bytes are moved first, so that no array overwrites another.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

@@ -5,10 +5,11 @@
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow:
+/// The common prefix of all keys is padded to a multiple of eight bytes. It is followed by packed
+/// arrays:
 ///
 /// - the heads, which are abbreviated keys: the first eight key bytes after the prefix, as numbers
-///   that sort like them
+///   that sort like the bytes
 /// - the children, in branches only
 /// - the slots, which contain the offsets of the cells
 ///
@@ -21,37 +22,40 @@ package enum NodeLayout {
   package static let heapUsed = Field("heapUsed", at: 36, 4)
   package static let fields = [count, prefixLength, reserved, heapStart, heapUsed]
 
-  /// The offset of the prefix.
-  ///
-  /// The bytes from here on are the capacity of the node.
+  /// The offset of the prefix, where the capacity of the node begins.
   package static let prefixOffset = 40
-  /// The sizes of a head, of a child and of a slot.
+  /// The size of a head.
   package static let headByteCount = 8
+  /// The size of a child.
   package static let childByteCount = 4
+  /// The size of a slot.
   package static let slotByteCount = 2
-  /// The sizes of an entry in the packed arrays of a leaf and of a branch.
+  /// The size of an entry in the packed arrays of a leaf.
   package static let leafEntryByteCount = headByteCount + slotByteCount
+  /// The size of an entry in the packed arrays of a branch.
   package static let branchEntryByteCount = headByteCount + childByteCount + slotByteCount
-  /// The sizes of the length fields at the start of a cell in a leaf and in a branch.
+  /// The size of the length fields at the start of a leaf cell.
   package static let leafCellHeaderByteCount = 4
+  /// The size of the length field at the start of a branch cell.
   package static let branchCellHeaderByteCount = 2
   /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The largest branch slot that is a suffix length instead of the offset of a cell: the head then
-  /// contains the whole suffix.
+  /// The largest value of a branch slot that is the length of a suffix, not the offset of a cell.
+  ///
+  /// In that case, the head contains the complete suffix.
   package static let maxCelllessSuffix = 8
 
-  /// Returns the offset of the heads in a node with a prefix of this length.
+  /// Returns the offset of the heads in a node with a prefix of the given length.
   @inline(__always)
   package static func headsOffset(prefixLength: Int) -> Int {
     prefixOffset &+ ((prefixLength &+ 7) & ~7)
   }
 
-  /// Returns the number of bytes for the prefix, arrays and cells in a page.
+  /// Returns the number of bytes in a page that are available for the prefix, arrays and cells.
   @inline(__always)
   package static func capacity(pageByteCount: Int) -> Int { pageByteCount &- prefixOffset }
 
-  /// Returns whether a value is stored in the leaf itself.
+  /// Returns whether a value is stored in the leaf itself rather than in overflow pages.
   ///
   /// Four such entries always fit in a node, which makes every split possible.
   @inline(__always)

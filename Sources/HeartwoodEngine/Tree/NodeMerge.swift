@@ -1,4 +1,4 @@
-/// Redistributes the entries of two neighbours, either into one node or evenly into both.
+/// Redistributes the entries of two neighbouring nodes, either into one node or evenly into both.
 struct NodeMerge {
   let entries: NodeRebuild
 
@@ -24,14 +24,14 @@ struct NodeMerge {
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the division that balances the nodes, or `nil` if none is possible other than the
-  /// present one.
+  /// Returns the division that balances the nodes, or `nil` if only the present division is
+  /// possible.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // A branch must not keep only a single child, even if nothing else can be moved.
+    // A branch must not be left with a single child, even if nothing else can be moved.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {
@@ -47,8 +47,8 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the length of the prefix that all keys in a range have because they come from the same
-  /// node.
+  /// Returns the length of a prefix that all keys in a range share because they come from one node,
+  /// or `nil` if they come from both nodes.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

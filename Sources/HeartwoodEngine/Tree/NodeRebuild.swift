@@ -29,7 +29,8 @@ package struct NodeRebuild {
 
   /// Creates the sequence of the entries of two neighbours.
   ///
-  /// In branches, the separator between the neighbours replaces the first entry of the right one.
+  /// In branches, the separator between the neighbours becomes the key of the right node's first
+  /// entry.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right
@@ -42,7 +43,7 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the node that an entry comes from, and its index there.
+  /// Returns the node from which an entry comes, and the entry's index there.
   ///
   /// The entry must not be the edited one.
   @inline(__always)
@@ -54,7 +55,7 @@ package struct NodeRebuild {
 
   // MARK: Measures
 
-  /// Returns the size of an entry in a node with a prefix of this length.
+  /// Returns the size of an entry in a node with a prefix of the given length.
   private func byteCount(_ position: Int, prefixCount: Int) -> Int {
     if let edit, position == editPosition {
       return (isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount)
@@ -71,7 +72,7 @@ package struct NodeRebuild {
       + (rest > 0 ? NodeLayout.branchCellHeaderByteCount + rest : 0)
   }
 
-  /// Returns how much of the capacity a node with the entries of `range` uses.
+  /// Returns the number of bytes that the entries of `range` and the prefix use in a node.
   func usedByteCount(_ range: Range<Int>, prefixCount: Int) -> Int {
     var total = NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
     for position in range {
@@ -96,8 +97,9 @@ package struct NodeRebuild {
 
   /// Returns the length of a prefix with which the entries of `range` fit in a page.
   ///
-  /// It is the length from ``prefixCount(_:)`` if the entries then fit, otherwise `other`, which
-  /// all keys of the range must be known to share. Returns `nil` if the entries fit with neither.
+  /// The result is the length from ``prefixCount(_:)`` if the entries fit with that, otherwise
+  /// `other`, which must be the length of a prefix that all keys of the range are known to share.
+  /// It is `nil` if the entries fit with neither.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -109,7 +111,7 @@ package struct NodeRebuild {
   /// Returns the position within `bounds` that divides the entries into two nodes of about the same
   /// size.
   ///
-  /// It is the first position with at least half of all bytes before it.
+  /// This is the first such position with at least half of all bytes before it.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0
@@ -136,10 +138,8 @@ package struct NodeRebuild {
 
   /// Returns the key that separates the entries before `position` from the rest.
   ///
-  /// The key is in the workspace.
-  ///
   /// For leaves, it is the shortest such key. For branches, it is the key at `position`, which
-  /// moves up.
+  /// moves to the level above. The returned key is in the workspace.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count
@@ -157,7 +157,7 @@ package struct NodeRebuild {
 
   /// Writes a node with the entries of `range` to `page`.
   ///
-  /// The caller must have checked that they fit and share the prefix.
+  /// The caller must have checked that the entries fit and share the prefix.
   func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
     let editor = NodeEditor(page)
     editor.clear()
@@ -193,9 +193,7 @@ package struct NodeRebuild {
     page.store32(UInt32(page.count - heapStart), NodeLayout.heapUsed.offset)
   }
 
-  /// Writes the head and the cell of one entry.
-  ///
-  /// Returns the length of the suffix.
+  /// Writes the head and the cell of one entry, and returns the length of the entry's suffix.
   private func writeEntry(
     _ position: Int, _ index: Int, to page: MutableBytes, prefixCount: Int, heapStart: inout Int
   ) -> Int {

@@ -1,12 +1,12 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines
-/// and needs no branches. It reads cells only if heads are equal.
+/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines,
+/// and has few branches that are hard to predict. It reads cells only if heads are equal.
 package enum NodeSearch {
   /// Compares a key with the prefix of a node.
   ///
-  /// The result is negative, 0 or positive if the key sorts before all keys with the prefix, has
-  /// the prefix, or sorts after all of them.
+  /// The result is negative if the key sorts before all keys with the prefix, 0 if it starts with
+  /// the prefix, and positive if it sorts after all keys with the prefix.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -28,8 +28,8 @@ package enum NodeSearch {
     return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
-  /// Returns the entry of a branch whose child covers `key`: the last entry that does not sort
-  /// after `key`.
+  /// Returns the index of the branch entry whose child covers `key`: the last entry that does not
+  /// sort after `key`.
   @inline(__always)
   package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
@@ -53,12 +53,12 @@ package enum NodeSearch {
     return low &- 1
   }
 
-  /// Returns the first entry of a leaf that does not sort before `key`, and whether its key is
-  /// `key`.
+  /// Returns the index of the first leaf entry that does not sort before `key`, and whether its key
+  /// is `key`.
   ///
   /// - Parameter touchedLines: The number that the prefetch of a point read returned
-  ///   (``Bytes/touchedLines``). For one of its 2^64 values, a slower path leads to the same
-  ///   result. This use keeps the compiler from removing the loads.
+  ///   (``Bytes/touchedLines``). Its use here keeps the compiler from removing the loads: for one
+  ///   of its 2^64 values, a slower path leads to the same result.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -77,10 +77,10 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// Performs the first step of a search in a leaf that is in the nearest caches.
+  /// Performs the first step of a search in a leaf that is in the nearest caches, without reading
+  /// cells.
   ///
-  /// Returns the first entry with the head of `key`, or `nil` if there is none, without reading its
-  /// cell.
+  /// Returns the index of the first entry with the head of `key`, or `nil` if there is none.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -89,11 +89,12 @@ package enum NodeSearch {
     return slot < node.count && node.head(slot) == head ? slot : nil
   }
 
-  /// Performs the second step of the search.
+  /// Performs the second step of a search in a leaf.
   ///
-  /// Returns the entry whose key is `key`, starting at its candidate, or `nil` if there is none.
+  /// Returns the index of the entry whose key is `key`, or `nil` if there is none. The search
+  /// starts at the entry that ``candidate(_:_:)`` returned.
   ///
-  /// - Parameter touchedLines: The same as in ``leafSlot(_:_:_:)``.
+  /// - Parameter touchedLines: The number described in ``leafSlot(_:_:_:)``.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64
@@ -134,7 +135,8 @@ package enum NodeSearch {
 
   /// Compares an entry with a key that has the same prefix and head.
   ///
-  /// Returns a negative number, zero or a positive number.
+  /// Returns a negative number, zero or a positive number if the entry sorts before the key, is
+  /// equal to it, or sorts after it.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -1,10 +1,10 @@
 /// The division of the entries of an overfull node, or of two neighbours, into two nodes, with the
 /// prefixes of these nodes.
 struct NodeSplit {
-  /// The edge of the level at which an entry is inserted.
+  /// The edge of a level at which an entry is inserted, if any.
   ///
-  /// The node away from this edge stays full, because the next keys are likely to be inserted at
-  /// the same edge.
+  /// A split leaves the node away from this edge full, because the next keys are likely to be
+  /// inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -15,13 +15,12 @@ struct NodeSplit {
   let leftPrefixCount: Int
   let rightPrefixCount: Int
 
-  /// Divides `entries`.
+  /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
+  /// pages.
   ///
-  /// Returns `nil` if no division results in two nodes that fit, which only a corrupt page can
-  /// cause.
-  ///
-  /// A new key without the prefix of the node sorts before or after all keys with the prefix, so
-  /// the others can keep the prefix.
+  /// Only a corrupt page can have entries that cannot be divided. A new key that does not start
+  /// with the node's prefix sorts before or after all keys that do, so the other keys can keep the
+  /// prefix.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount
@@ -40,15 +39,14 @@ struct NodeSplit {
 
   /// Returns the possible positions for a division, or `nil` if there are too few entries.
   ///
-  /// A branch keeps two children on each side, so that every child has a neighbour to merge with.
+  /// Each side of a branch gets at least two children if possible, so that every child has a
+  /// neighbour to merge with.
   static func bounds(of entries: NodeRebuild) -> ClosedRange<Int>? {
     let margin = entries.isLeaf || entries.count < 4 ? 1 : 2
     return entries.count < 2 ? nil : margin...(entries.count - margin)
   }
 
-  /// Divides `entries` at a position.
-  ///
-  /// Returns `nil` if the two nodes do not fit in their pages.
+  /// Divides `entries` at a position, or returns `nil` if the two nodes do not fit in their pages.
   ///
   /// - Parameters:
   ///   - knownLeft: The length of a prefix that all keys before the position are known to share.

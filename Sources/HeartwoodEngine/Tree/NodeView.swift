@@ -96,7 +96,7 @@ package struct NodeView {
   @inline(__always)
   package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
 
-  /// Returns the value in the leaf cell at this offset.
+  /// Returns the value in the leaf cell at the given offset.
   @inline(__always)
   package func value(inCell cell: Int) -> Bytes {
     let lengths = page.load32(cell)
@@ -121,7 +121,7 @@ package struct NodeView {
       && page.slice(cell, count).equals(other.page.slice(otherCell, count))
   }
 
-  /// Returns the size of the entry's cell, or 0 if the entry has no cell.
+  /// Returns the size of an entry's cell, or 0 if the entry has no cell.
   package func cellByteCount(_ index: Int) -> Int {
     let slot = slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return 0 }
@@ -131,7 +131,7 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes the entry's complete key and eight zero bytes to the start of `target`.
+  /// Writes an entry's complete key and eight zero bytes to the start of `target`.
   ///
   /// - Returns: The key in `target`, suitable for a ``SearchKey``.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
@@ -139,8 +139,7 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Writes the rest of the entry's key, like ``copyKey(_:to:)``, if `target` already starts with
-  /// the prefix.
+  /// Does the same as ``copyKey(_:to:)`` if `target` already starts with the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

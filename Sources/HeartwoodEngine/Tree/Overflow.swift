@@ -8,9 +8,7 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value that occupies a single page, without copying it.
-  ///
-  /// Returns `nil` for other values.
+  /// Returns a value that occupies a single page, without copying it, or `nil` for a longer value.
   ///
   /// The caller must release the value.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
@@ -54,9 +52,7 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in chunks and in order.
-  ///
-  /// Checks the hash after the last chunk.
+  /// Calls `body` with all bytes of the value, in chunks and in order, and then checks the hash.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -70,7 +66,7 @@ package struct Overflow {
     }
   }
 
-  /// Returns a copy of the complete value after checking the hash of the value.
+  /// Returns a copy of the complete value, after checking its hash.
   package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
     let block = ByteBlock(count: reference.length, alignment: 16)
     var end = 0
@@ -88,7 +84,8 @@ package struct Overflow {
 
   /// Calls `body` with the number of every page of the value.
   ///
-  /// An index page follows the pages that it lists, so `body` may free each page immediately.
+  /// An index page is passed after the pages that it lists, so `body` may free each page
+  /// immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -113,9 +110,9 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the page with this index among the pages of the value.
+  /// Returns the page with the given index among the pages of the value.
   ///
-  /// The caller must release it.
+  /// The caller must release the page.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {

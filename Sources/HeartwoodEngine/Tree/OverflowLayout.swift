@@ -17,13 +17,13 @@ package enum OverflowLayout {
 
   /// The number of value bytes in a page of kind `overflow`.
   ///
-  /// They start at ``contentOffset``.
+  /// The value bytes start at ``contentOffset``.
   package static let payloadCount = Field("payloadCount", at: 28, 4)
   package static let pageFields = [payloadCount]
 
   /// The number of page numbers in a page of kind `overflowIndex`.
   ///
-  /// They start at ``contentOffset``.
+  /// The page numbers start at ``contentOffset``.
   package static let indexCount = Field("indexCount", at: 28, 4)
   package static let indexFields = [indexCount]
 
@@ -37,13 +37,13 @@ package enum OverflowLayout {
     (pageByteCount - contentOffset) / 4
   }
 
-  /// Returns the number of pages for a value of this length, not counting index pages.
+  /// Returns the number of pages for a value of the given length, not counting index pages.
   package static func pageCount(length: Int, pageByteCount: Int) -> Int {
     let capacity = payloadCapacity(pageByteCount: pageByteCount)
     return (length + capacity - 1) / capacity
   }
 
-  /// Returns the number of index levels above this many pages.
+  /// Returns the number of index levels that a value of `pageCount` pages needs.
   package static func depth(pageCount: Int, pageByteCount: Int) -> Int {
     if pageCount <= 1 { return 0 }
     return pageCount <= indexCapacity(pageByteCount: pageByteCount) ? 1 : 2

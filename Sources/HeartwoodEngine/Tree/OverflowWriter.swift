@@ -1,10 +1,8 @@
 /// Writes one large value in chunks.
 ///
-/// The length of the value must be known from the start.
-///
-/// The writer keeps only the numbers of its pages and looks up their bytes in each step. Between
-/// steps, the transaction may spill the pages to the log, so a value of any length needs little
-/// memory.
+/// The length of the value must be known from the start. The writer keeps only the numbers of its
+/// pages, and looks up their bytes in each step. Between steps, the transaction may spill the pages
+/// to the log, so a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -13,7 +11,7 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  /// The page for the next bytes, if it is not full.
+  /// The page that receives the next bytes, unless it is full.
   private var page: PageNumber = 0
   /// The index page for the next page number, or 0 before the first index page exists.
   private var index: PageNumber = 0
@@ -26,7 +24,7 @@ package struct OverflowWriter {
 
   /// Begins a value of `length` bytes.
   ///
-  /// Allocates no page before the first bytes arrive.
+  /// No page is allocated before the first bytes are appended.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
@@ -41,9 +39,7 @@ package struct OverflowWriter {
       pageByteCount: pageByteCount)
   }
 
-  /// Appends the next bytes of the value.
-  ///
-  /// May spill pages of the transaction to the log.
+  /// Appends the next bytes of the value, and may spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(

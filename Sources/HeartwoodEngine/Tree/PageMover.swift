@@ -1,16 +1,15 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
 /// The contents of the pages do not change, only their numbers and the references to them. A root
-/// is moved only by ``moveRoot(_:)``, because a tree is found by its root.
+/// is moved only by ``moveRoot(_:)``, because a tree is found through its root.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The number of the first page to move.
-  ///
-  /// Pages from here on are moved to free pages before it.
+  /// The number of the first page to move; pages from this one on are moved to free pages before
+  /// it.
   package let limit: PageNumber
   /// The number of pages that may still be moved or read in this transaction.
   ///
-  /// It is also 0 if no page before the limit is free.
+  /// The budget becomes 0 if no page before the limit is free.
   package private(set) var budget: Int
   /// The number of pages moved so far.
   package private(set) var movedCount = 0
@@ -25,14 +24,13 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Deducts the reading of one page from the budget.
+  /// Deducts one page read from the budget.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes
 
-  /// Moves a node that is not the root.
-  ///
-  /// Finds its parent by the first key in its subtree.
+  /// Moves a node that is not the root, and finds its parent by the first key in the node's
+  /// subtree.
   ///
   /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
@@ -53,9 +51,9 @@ package struct PageMover {
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves a root.
+  /// Moves the root of a tree.
   ///
-  /// The caller must update the reference to the tree.
+  /// The caller must update the reference to the root.
   ///
   /// - Returns: The new root, or `nil` if no page before the limit is free.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
@@ -91,9 +89,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves the values of a leaf.
-  ///
-  /// Returns `false` if the budget was used up first.
+  /// Moves the large values of a leaf, or returns `false` if the budget was used up first.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {
@@ -112,9 +108,9 @@ package struct PageMover {
     return true
   }
 
-  /// Returns the first large value of a leaf from `slot` on.
+  /// Returns the first large value of a leaf from `slot` on, or `nil` if there is none.
   ///
-  /// The leaf is read again each time, because it changes.
+  /// The leaf is read again for each value, because moving a value changes the leaf.
   private func value(
     in leaf: PageNumber, _ tree: TreeID, from slot: Int
   ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {
@@ -144,7 +140,7 @@ package struct PageMover {
     }
   }
 
-  /// Returns a page number in an index page, or `nil` after the last.
+  /// Returns a page number in an index page, or `nil` after the last one.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -158,9 +154,9 @@ package struct PageMover {
 
   // MARK: Pages
 
-  /// Moves the contents of a page to a lower number.
+  /// Moves the contents of a page to a lower page number.
   ///
-  /// Returns `nil`, and sets the budget to 0, if no lower number is free.
+  /// Returns `nil`, and sets the budget to 0, if no page with a lower number is free.
   private mutating func move(
     _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

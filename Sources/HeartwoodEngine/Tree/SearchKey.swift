@@ -1,7 +1,7 @@
 /// A key to search for or to store.
 ///
-/// The creator guarantees that eight readable zero bytes follow the key in memory. With them, the
-/// head of any suffix can be read by a single load.
+/// The code that creates a search key guarantees that eight readable zero bytes follow the key in
+/// memory, so that the head of any suffix can be read with a single load.
 package struct SearchKey {
   package let bytes: Bytes
 
@@ -14,7 +14,8 @@ package struct SearchKey {
   @inline(__always)
   package var count: Int { bytes.count }
 
-  /// Returns the eight bytes from `skipped` on as a number that sorts like them, padded with zeros.
+  /// Returns the eight bytes from `skipped` on, padded with zeros, as a number that sorts like the
+  /// bytes.
   @inline(__always)
   package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
 }

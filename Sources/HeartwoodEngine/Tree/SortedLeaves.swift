@@ -5,7 +5,7 @@ package struct SortedLeaves {
   private struct Leaf {
     let page: PageNumber
     let tree: TreeID
-    /// The offset of the leaf's first key in the bytes of all first keys.
+    /// The offset of the leaf's first key in the concatenation of all first keys.
     let keyOffset: Int
     let keyCount: Int
   }

@@ -1,20 +1,17 @@
 /// Looks up several keys in one tree and one state in parallel.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
-/// in parallel. Separate lookups would wait for each node. Adjacent keys of the batch that reach
+/// in parallel; separate lookups would wait for each node. Adjacent keys of the batch that reach
 /// the same node share its page. The memory of the batch is reused when the caller refills it.
 package struct TreeBatch: ~Copyable {
   /// The descent of one key.
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane releases the page.
-    ///
-    /// If not, it shares the page of the previous lane.
+    /// Whether this lane must release the page, because it does not share the page of the previous
+    /// lane.
     var ownsPage = false
-    /// Above the leaves, the number of the next child.
-    ///
-    /// In a leaf, the slot that was found, or -1.
+    /// The number of the next child or, in a leaf, the slot that was found, or -1 if there is none.
     var target = -1
   }
 
@@ -23,7 +20,7 @@ package struct TreeBatch: ~Copyable {
   /// It is enough to keep the memory system busy, yet small enough that the data fetched for all
   /// keys stays in the nearest cache.
   package static let capacity = 64
-  /// The memory size for that many keys of a common length.
+  /// The size of the memory for the keys, which holds a full batch of keys of typical length.
   private static let keysByteCount = 8192
 
   private let view: PageView
@@ -41,9 +38,8 @@ package struct TreeBatch: ~Copyable {
 
   deinit { releasePages() }
 
-  /// Returns memory for one more key of at most `byteCount` bytes, including its padding.
-  ///
-  /// Returns `nil` if the batch is full.
+  /// Returns memory for one more key of at most `byteCount` bytes, including its padding, or `nil`
+  /// if the batch is full.
   @inline(__always)
   package func room(byteCount: Int) -> MutableBytes? {
     guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
@@ -84,7 +80,7 @@ package struct TreeBatch: ~Copyable {
 
   /// Returns the value that was found for a key, or `nil` if there is none.
   ///
-  /// The batch keeps the page.
+  /// The batch keeps the value's page, so the caller must not release it.
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
@@ -109,8 +105,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Update `ownsPage` at once: if reading a page fails, exactly the lanes that own a page must
-      // release it.
+      // Update `ownsPage` immediately: if reading a page fails, exactly the lanes that own a page
+      // must release it.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {
@@ -124,7 +120,7 @@ package struct TreeBatch: ~Copyable {
     }
   }
 
-  /// Finds the slots of all keys in their leaves.
+  /// Finds the slot of each key in its leaf.
   ///
   /// Each loop makes one kind of memory access, with few instructions per lane, so that the
   /// processor overlaps the loads of many lanes.

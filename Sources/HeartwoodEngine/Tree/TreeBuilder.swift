@@ -1,21 +1,19 @@
 /// Bulk-loads an empty tree in key order.
 ///
-/// It fills leaves and branches one after the other, without a search for each key.
+/// It fills leaves and branches one after the other, without searching for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Everything that each entry needs is stored here directly, so that no objects have to be
-  // retained on the way to it.
+  // Everything that is needed for each entry is stored directly in this structure, so that no
+  // object has to be retained to reach it.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last entry.
+  /// The view's `changeCount` after the last entry was appended.
   ///
-  /// If it has not changed, neither has the tree.
+  /// If the view still has this count, the tree has not changed.
   private var changeCount = -1
-  /// The rightmost leaf.
-  ///
-  /// Its address is valid while `moveCount` equals that of `pages`.
+  /// The rightmost leaf, whose address is valid as long as `moveCount` equals that of `pages`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
@@ -29,8 +27,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Continues the bulk load of a tree after its last key, if an earlier transaction has loaded a
-  /// part of the tree.
+  /// Continues the bulk load of a tree that an earlier transaction may have loaded in part.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
@@ -42,10 +39,10 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry if it fits in the last leaf in place, and nothing has changed since the
+  /// Appends an entry in place, if it fits in the last leaf and nothing has changed since the
   /// previous entry.
   ///
-  /// If the result is `false`, the caller must use ``append(key:value:)``.
+  /// Otherwise returns `false`; the caller must then use ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
@@ -109,9 +106,7 @@ package struct TreeBuilder {
     changeCount = view.changeCount
   }
 
-  /// Ends the bulk load.
-  ///
-  /// Merges or balances underfull nodes at the right edge.
+  /// Ends the bulk load by merging or balancing underfull nodes at the right edge.
   package func finish() throws(StorageError) {
     var level = 0
     while true {

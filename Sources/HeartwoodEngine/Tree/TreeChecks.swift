@@ -1,16 +1,14 @@
 /// Checks a complete tree, page by page, and the references between its pages.
 ///
-/// If a page is corrupt, the check skips only its subtree.
+/// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
-  /// A sentence for each fault.
-  ///
-  /// The list is empty if the tree is intact.
+  /// The faults that were found, one sentence for each; empty if the tree is intact.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
   /// The maximum number of findings.
   ///
-  /// One fault of a page may be found for each entry, so more findings would add nothing.
+  /// A single fault of a page may be found once for each entry, so more findings would add nothing.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID

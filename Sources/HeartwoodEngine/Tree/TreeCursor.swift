@@ -1,22 +1,21 @@
 /// A position in a tree that can move from key to key in both directions.
 ///
-/// A cursor holds one page, the current leaf. In a writer's view, the cursor saves its key. If the
-/// writer has changed the tree since, the cursor searches for its position again before it moves or
-/// reads.
+/// A cursor holds only one page, the current leaf. In a writer's view, the cursor saves its key. If
+/// the writer has changed the tree since then, the cursor searches for its position again before it
+/// moves or reads.
 ///
-/// - Important: The view's owner must outlive the cursor. Only one thread at a time may use it.
+/// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
+///   cursor.
 package final class TreeCursor {
   private let view: PageView
   private let root: TreeRoot
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The memory for the current key.
-  ///
-  /// It starts with the prefix of the current leaf.
+  /// The memory for the current key, which starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
-  /// The memory for a second key, for comparisons across leaves and for saving the key while its
-  /// position is searched again.
+  /// The memory for a second key, for comparisons across leaves and for saving the current key
+  /// while the cursor searches for its position again.
   private let otherBytes: MutableBytes
   private var keyCount = 0
   /// The slot whose key is in `keyBytes`, or -1 if there is none.
@@ -24,7 +23,7 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at a row, or was at a row when the writer last changed something.
+  /// Whether the cursor is at a row, or was at one when the writer last made a change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -125,7 +124,7 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current row was removed, the cursor is already at the following row.
+    // If the current row was removed, the cursor is already at the following row, if there is one.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -145,11 +144,9 @@ package final class TreeCursor {
 
   // MARK: Reading
 
-  /// The current key, followed by eight zero bytes.
+  /// The current key, followed by eight zero bytes in memory.
   ///
-  /// It is valid until the cursor moves.
-  ///
-  /// The cursor must be at a row.
+  /// The key is valid until the cursor moves. The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "the cursor is not at a row")
@@ -164,10 +161,9 @@ package final class TreeCursor {
 
   /// Returns the current value, or the reference to a large value.
   ///
-  /// The result is valid until the cursor moves or the writer changes something. The cursor keeps
-  /// the page, so the caller must not release it.
-  ///
-  /// - Returns: `nil` if the cursor is not at a row, or if the writer has removed the row.
+  /// Returns `nil` if the cursor is not at a row, or if the writer has removed the row. The result
+  /// is valid until the cursor moves or the writer makes a change. The cursor keeps the page, so
+  /// the caller must not release it.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
@@ -178,18 +174,19 @@ package final class TreeCursor {
   /// Passes the current row and the following rows in its leaf to `body`, until `body` returns
   /// `false`.
   ///
-  /// Do not use this in a writer's view. Afterwards, the cursor is at the last row of the leaf. The
-  /// position of `end` in the leaf is searched only once.
+  /// Do not call this method in a writer's view. Afterwards, the cursor is at the last row of the
+  /// leaf. The leaf is searched only once for the position of `end`.
   ///
   /// - Parameter end: The key before which to stop, or `nil` to pass all rows of the leaf.
-  /// - Returns: Whether to continue with the next leaf: `body` has not stopped, and later rows may
-  ///   be before `end`.
+  /// - Returns: Whether to continue with the next leaf, because `body` has not stopped and later
+  ///   rows may be before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Copy the fields to local variables: fields of an object would be loaded again for each row.
+    // Copy the fields to local variables, because fields of an object would be loaded again for
+    // each row.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -204,9 +201,9 @@ package final class TreeCursor {
 
   // MARK: Positions
 
-  /// Prepares for a new position.
+  /// Prepares for a move to a new position.
   ///
-  /// Until the new position is reached, the cursor has none, even after an error.
+  /// Until the cursor reaches the new position, it has no position, even after an error.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount
@@ -236,7 +233,7 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the nearest row of another leaf.
+  /// Moves to the nearest row of another leaf in the given direction.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned

@@ -1,4 +1,4 @@
-/// The pages and slots from the root of a tree to a leaf.
+/// The pages and slots on the path from the root of a tree to a leaf.
 ///
 /// The path has fixed memory for the highest possible tree, so a descent allocates nothing. The
 /// slot at level 0 is that of an entry; at higher levels, it is the slot of the child on the path.
@@ -52,7 +52,7 @@ final class TreePath {
     return reference
   }
 
-  /// Descends from the root to the first or the last leaf, and returns it.
+  /// Descends from the root to the first or the last leaf, and returns the leaf.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -64,7 +64,7 @@ final class TreePath {
 
   /// Descends from a node to the first or the last leaf in its subtree, and returns the leaf.
   ///
-  /// The node is the one at `level` in the path. Its `reference` is released.
+  /// The node must be the one at `level` in the path. Its `reference` is released.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -83,9 +83,8 @@ final class TreePath {
     return reference
   }
 
-  /// Moves to the leaf after or before the leaf at the end of the path.
-  ///
-  /// Returns `nil` if there is no such leaf.
+  /// Moves the path to the next or the previous leaf, and returns the leaf, or `nil` if there is
+  /// none.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

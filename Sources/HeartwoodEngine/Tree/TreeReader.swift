@@ -1,6 +1,6 @@
 /// A value in a leaf, or the reference to a large value.
 ///
-/// The page stays in memory until it is released.
+/// The page that contains the value stays in memory until it is released.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool

@@ -1,6 +1,6 @@
 /// A tree and its root page.
 ///
-/// The root keeps its page number when the tree grows or shrinks. Only ``PageMover`` changes it.
+/// The root keeps its page number when the tree grows or shrinks. Only ``PageMover`` moves a root.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber
@@ -14,7 +14,7 @@ package struct TreeRoot: Hashable, Sendable {
 extension PageView {
   /// Returns the root page of a tree.
   ///
-  /// The caller must release it.
+  /// The caller must release the page.
   @inline(__always)
   package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
     let reference = try page(root.page)
@@ -37,9 +37,8 @@ extension PageView {
 
   /// Returns the node at `level` to which a branch of `tree` refers.
   ///
-  /// The caller must release it.
-  ///
-  /// A child must be exactly one level below its parent, so that no descent can run in circles.
+  /// A child must be exactly one level below its parent, so that no descent can run in circles. The
+  /// caller must release the page.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -59,7 +58,7 @@ extension PageView {
 
   /// Returns a page after checking that it matches the reference to it.
   ///
-  /// The caller must release it.
+  /// The caller must release the page.
   package func page(
     _ number: PageNumber, _ kind: PageKind, tree: TreeID, level: Int
   ) throws(StorageError) -> PageReference {

@@ -9,14 +9,13 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for two keys of a rebuild.
-  ///
-  /// Each is valid until the next key is requested.
+  /// The memory for the first of two keys of a rebuild, which the next such key overwrites.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
+  /// The memory for the second of two keys of a rebuild, which the next such key overwrites.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
-  /// The key that a split inserts into the level above.
+  /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
-  /// An overflow reference to be stored in a leaf.
+  /// The memory for an overflow reference that is to be stored in a leaf.
   var reference: MutableBytes { keyMemory(3, OverflowLayout.referenceByteCount) }
 
   private func keyMemory(_ index: Int, _ byteCount: Int) -> MutableBytes {

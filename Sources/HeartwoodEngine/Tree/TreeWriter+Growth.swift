@@ -1,8 +1,10 @@
-// Grows a tree: rebuilds and splits nodes, and adds a root above the old root.
+// Grows a tree: rebuilds and splits nodes, and adds a level when the root is split.
 extension TreeWriter {
-  /// Stores an entry in the node at `level` in the path, if it cannot be stored in place.
+  /// Stores an entry in the node at `level` in the path, for entries that cannot be stored in
+  /// place.
   ///
-  /// Rebuilds the node with a better prefix, or splits it. A split continues in the level above.
+  /// The node is rebuilt with a better prefix, or split. A split inserts an entry into the level
+  /// above, whose node may have to be rebuilt or split too.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -80,7 +82,8 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of its level at which an entry is inserted, or `none`.
+  /// Returns the edge of the level at which an entry is inserted, or `none` if it is not at an
+  /// edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

@@ -1,6 +1,6 @@
 // Removes a range of keys: complete pages within the range, and single entries at its ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to `upper`, and returns the number of removed keys.
+  /// Removes all keys from `lower` up to but not including `upper`, and returns their number.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

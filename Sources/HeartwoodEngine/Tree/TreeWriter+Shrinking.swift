@@ -1,6 +1,7 @@
-// Shrinks a tree: merges and balances neighbours, and removes the level of the root.
+// Shrinks a tree: merges and balances neighbours, and removes a level at the root.
 extension TreeWriter {
-  /// Merges or balances underfull nodes on the path, from level `first` upwards, and then the root.
+  /// Merges or balances underfull nodes on the path, from level `first` upwards, and then removes
+  /// the root's level if the root has only one child.
   func rebalance(from first: Int) throws(StorageError) {
     var level = first
     while level < path.top {
@@ -80,9 +81,7 @@ extension TreeWriter {
     return true
   }
 
-  /// If the root has only one child, moves the child's contents into the root.
-  ///
-  /// Repeats this as often as possible.
+  /// Moves the contents of the root's child into the root, as long as the root has only one child.
   private func collapseRoot() throws(StorageError) {
     while true {
       let reference = try view.root(root)

@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
 /// Only pages that change become writable. The bytes of a value argument may be in a page of the
-/// transaction. The bytes of a key must not be, because they would move.
+/// transaction; those of a key must not, because they would move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -96,7 +96,8 @@ package struct TreeWriter {
     let (slot, found, replaced) = try find(key)
     pages.recordChange()
     let page = try pages.writable(path.page(0))
-    // The cells of this leaf move during the change, but no other page does.
+    // Copy a value that is in this leaf, because the cells of the leaf move during the change.
+    // Values in other pages stay where they are.
     let value =
       value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)
