@@ -1,4 +1,4 @@
-/// Copies a snapshot into a new store, which gets its name when it is complete.
+/// Copies a snapshot into a new store, which gets its final name when it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -7,7 +7,8 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The number of bytes of entries in one transaction, whose pages stay in memory until it ends.
+  /// The number of bytes of entries in one transaction, whose pages stay in memory until the
+  /// transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(
