@@ -295,7 +295,7 @@ struct MaintenanceRun {
         PageChecks.hash(bytes, seed: files.identity.seed) == bytes.load64(PageLayout.hash.offset),
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
-        throw .corrupt("The page was damaged after it was read from the log.", page: page)
+        throw .corrupt("The page was damaged after it had been verified.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)

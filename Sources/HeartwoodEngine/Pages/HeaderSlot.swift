@@ -176,7 +176,7 @@ package struct HeaderSlot: Hashable, Sendable {
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
-      throw .corrupt("The header contains invalid frame numbers.", file: "pages")
+      throw .corrupt("The header contains invalid frame numbers. Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in

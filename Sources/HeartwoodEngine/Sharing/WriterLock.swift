@@ -100,7 +100,7 @@ package final class WriterLock: @unchecked Sendable {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on the doorbell byte. Find out which program "
-          + "locks the file `locks`.")
+          + "is locking the file `locks`.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0

@@ -92,7 +92,7 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) was found in the location of frame \(frame).", file: name, page: number)
+        "Frame \(found) was found where frame \(frame) should be.", file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(

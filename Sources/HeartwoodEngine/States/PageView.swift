@@ -27,7 +27,7 @@ package struct PageSource {
   /// The writer's own pages, or `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// The number of changes that the writer has made.
+  /// A counter that is incremented by each change that the writer makes.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period

@@ -32,7 +32,7 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has the store open. This system provides no boot identity, so only one "
-          + "process at a time can have a store open. Close it there first.", file: path)
+          + "process at a time can have a store open. Close it in that process first.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
       let (counters, identity, file) = try countersFile(pages, .read),

@@ -69,7 +69,7 @@ extension OpenSequence {
     guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
     guard let found = try countersFile(pages, .create) else {
       throw StorageError(
-        .io, "The file `counters` disappeared while it was created. Try again.", file: path)
+        .io, "The file `counters` disappeared while it was being created. Try again.", file: path)
     }
     return (found.counters, found.identity, found.file)
   }

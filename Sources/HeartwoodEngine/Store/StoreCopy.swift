@@ -71,7 +71,7 @@ struct StoreCopy {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "A copy never replaces anything, but this path exists. Use a path that does not exist.",
+        "This path already exists, and a copy never replaces anything. Use another path.",
         file: path)
     }
   }
@@ -82,8 +82,8 @@ struct StoreCopy {
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .invalidArgument,
-        "The copy needs this directory until it is complete, but it contains other files "
-          + "(\(foreign)). Move them, or choose another path.",
+        "The copy needs this directory until it is complete, but the directory contains other "
+          + "files (\(foreign)). Move them, or choose another path.",
         file: partialPath)
     }
     let file = try files.fileSystem.create(partialPath + "/locks")
