@@ -51,7 +51,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// N2: signals a commit that is now visible.
   ///
-  /// - Complexity: Without observers, one clock read, and one lock query per tenth of a second.
+  /// - Complexity: Without observers, one clock read, plus one lock query per tenth of a second.
   package func notify() {
     // A commit is published before this check for observers, and an observer registers before it
     // checks for commits, so at least one of the two checks succeeds.

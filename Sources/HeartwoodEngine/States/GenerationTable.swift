@@ -12,14 +12,14 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads that have a verified lock on a generation and are building its state, by
-  /// generation.
+  /// For each generation, the number of threads that have a verified lock on it and are building
+  /// its state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether `onLinger` was called and its receiver has not yet found that no pin lingers.
+  /// Whether `onLinger` has been called for a pin that may still linger.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?

@@ -244,7 +244,7 @@ extension PageIndex {
       return copy
     }
 
-    /// Creates a node without entries that has a word for each of these slots.
+    /// Creates a node that has a zero word, and therefore no entry, for each of the given slots.
     private init(slots: UInt64, newest: FrameNumber) {
       let capacity = Self.capacity(for: slots)
       let isFull = capacity == Self.slotCount

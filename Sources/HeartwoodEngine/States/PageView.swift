@@ -77,7 +77,7 @@ package struct PageView {
   /// Returns the verified page with this number.
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
-  ///   cannot be read; the errors of ``requireCurrent()``.
+  ///   cannot be read; any error of ``requireCurrent()``.
   /// - Complexity: No system call and no lock in `.mapped` reading once the page has been verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {

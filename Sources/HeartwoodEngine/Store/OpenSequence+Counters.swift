@@ -101,11 +101,11 @@ extension OpenSequence {
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations below the newest that can be read in a new boot: named generations,
+  /// Returns the generations below the newest that can be read after a new boot: named generations,
   /// and generations that a read-only process still has locked.
   ///
-  /// A lock alone is not enough, because a generation that is in the range of the map, but is not
-  /// one of its retained generations, can no longer be read.
+  /// A lock alone is not enough, because a generation in the range of the map that is not one of
+  /// the map's retained generations can no longer be read.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

@@ -59,7 +59,7 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // From here on other processes may attach. The lock becomes shared without being released.
+        // From here on, other processes may attach. The lock becomes shared without being released.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
@@ -123,8 +123,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory can be that of a store, or creates it if the store is opened for
-  /// writing.
+  /// Checks that the directory contains a store or no other files, or creates it if the store is
+  /// opened for writing.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }

@@ -31,7 +31,7 @@ public struct PageUsage: Hashable, Sendable {
     self.usedByteCount = usedByteCount
   }
 
-  /// Examines a verified page that is in use.
+  /// Creates a description of a verified page that is in use.
   fileprivate init(of page: Bytes) {
     let byteCount: Int
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {

@@ -15,7 +15,7 @@ extension Store {
   /// Other processes wake this one through the file system, and only while it observes. If a
   /// notification is lost because its sender died, the commit is yielded within a second.
   ///
-  /// - Complexity: Without observers, a commit only costs one clock read, and one lock query per
+  /// - Complexity: Without observers, a commit costs only one clock read, plus one lock query per
   ///   tenth of a second.
   public func commits() -> Commits {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)

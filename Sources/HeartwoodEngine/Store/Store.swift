@@ -239,7 +239,7 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Throws the reason why the store cannot be used.
+  /// Throws an error that states why the store cannot be used.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)

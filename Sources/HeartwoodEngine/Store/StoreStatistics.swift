@@ -43,8 +43,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
   /// only the kind of the error and the system's error number are known here.
   public var lastCheckpointError: StorageError?
-  /// The longest current wait of this process for a lock, or `nil` if no wait has lasted for a
-  /// second.
+  /// The longest current wait of this process for a lock, or `nil` if no wait has lasted for at
+  /// least a second.
   ///
   /// Processes should hold these locks only for a moment.
   public var lockWait: LockWait?

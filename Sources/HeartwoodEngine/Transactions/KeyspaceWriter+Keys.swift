@@ -1,5 +1,5 @@
 // These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` after encoding the
-// key, because the code of a custom key may change the transaction.
+// key, because the encoding of a custom key may change the transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of the value of a key in this transaction, or `nil` if there is none.

@@ -6,7 +6,7 @@ struct FreeSpace {
   private let pagesPerBitmap: Int
   /// The page number at which the search for a free page starts; no page below it is free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were freed, possibly including the last page.
+  /// Whether pages were freed, so that the last page may now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0

@@ -31,8 +31,8 @@ package struct LogWriter {
     }
   }
 
-  /// The location of written images: their frames, and all frames from the first header to the last
-  /// image.
+  /// The location of written images: the frame of each image, and the range of frames from the
+  /// first header to the last image.
   package struct Location {
     package let frames: [FrameNumber]
     package let range: VoidRange
@@ -58,7 +58,7 @@ package struct LogWriter {
     self.allocator = allocator
     self.base = base
     digest = point.digest
-    // The frame number before `base`; groups are placed by advancing from it.
+    // The frame number before `base`; it changes when the first group has been written.
     last = base - 1
     transaction = files.fileSystem.random()
   }

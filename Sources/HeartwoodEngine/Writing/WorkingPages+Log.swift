@@ -83,8 +83,8 @@ extension WorkingPages {
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
-      // Disk space for committed pages is allocated now, so that a checkpoint never lacks it. No
-      // process ever truncates the pages of the newest commit.
+      // Disk space for committed pages is allocated now, so that a checkpoint cannot run out of it.
+      // No process ever truncates the pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // The mappings for reading the new state are created now as well.
       _ = try files.pageFile.regions(covering: pageCount)
