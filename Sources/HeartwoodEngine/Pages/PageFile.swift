@@ -135,8 +135,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Truncates the file to `pageCount` pages and the space that would otherwise soon be allocated
-  /// again.
+  /// Truncates the file to `pageCount` pages, plus the space that would soon be allocated again.
   ///
   /// The caller ensures that no other thread or process reserves space at the same time, and that
   /// no state with readers has more pages.

@@ -140,8 +140,8 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing after an error that leaves the contents of the files unknown.
   ///
-  /// Other errors do not disable it: if the disk is full, the transaction is rolled back, and a
-  /// wait that timed out or a call that was refused has changed nothing.
+  /// Other errors do not disable writing: if the disk is full, the transaction is rolled back, and
+  /// a wait that timed out or a call that was refused has changed nothing.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()

@@ -20,7 +20,7 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes a range of the bytes of a key's value to `body` in consecutive chunks, or returns
+  /// Passes the bytes in `range` of the value of a key to `body` in consecutive chunks, or returns
   /// `false` if there is no value.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/read(_:range:_:)``.
