@@ -116,7 +116,7 @@ struct MaintenanceCommandTests {
     for inside in [store.path + "/x", newest + "/../" + "store/x"] {
       try store.run("copy", inside).expectComplaint("is in the directory of", exitCode: 1)
     }
-    try store.run("copy", newest).expectComplaint("A copy never replaces anything", exitCode: 1)
+    try store.run("copy", newest).expectComplaint("a copy never replaces anything", exitCode: 1)
     try store.run("copy", store.path + "-x", "--named", "befor").expectComplaint(
       "Did you mean before?", exitCode: 1)
     try store.expectSound()

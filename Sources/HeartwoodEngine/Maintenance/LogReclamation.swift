@@ -1,10 +1,10 @@
-/// M4: log reclamation, which frees every frame that no retained generation can reach.
+/// M4: log reclamation, which frees every log frame that no retained generation can read.
 ///
-/// For each page and each retained generation, only the newest frame up to that generation can be
-/// read. A frame is not freed merely because its page is in the page file: a reader may hold a
-/// pointer to the frame. The map of retained frames is durable before the first hole is punched. A
-/// run punches all holes again unless this process completed the previous run, which may have died
-/// half way.
+/// For each page, a retained generation reads only the newest frame up to that generation. Frames
+/// up to the checkpointed generation are not punched even though their pages are in the page file,
+/// because a reader may still hold a pointer to one. The map of retained frames is made durable
+/// before the first hole is punched. If another process made the previous map, it may have died
+/// before it punched all holes, so this run punches them again.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -28,8 +28,8 @@ package struct LogReclamation {
   ///
   /// - Parameters:
   ///   - retainedGenerations: The retained generations in ascending order, ending with the newest
-  ///     durable state; never empty.
-  ///   - previous: The map of the previous reclamation; `nil` if there is none.
+  ///     durable state. There is at least one.
+  ///   - previous: The map of the previous reclamation, or `nil` if there is none.
   package init(
     files: StoreFiles, retainedGenerations: [RetainedGeneration], checkpointed: FrameNumber,
     lineages: [EndedLineage], previous: RetainedFrameMap?
@@ -40,7 +40,8 @@ package struct LogReclamation {
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
-      // The previous retained generation already retains every frame that is not newer than it.
+      // If a frame is not newer than the previous retained generation, that generation reads it
+      // too, so it is already in the list.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }
@@ -55,7 +56,7 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, punches the holes and deletes the segments without retained frames.
+  /// Writes the map, punches the holes and deletes the segments that contain no retained frames.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
@@ -66,8 +67,8 @@ package struct LogReclamation {
     var keptBefore = (previous?.retainedFrames ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Segments beyond the map are skipped; segments below the page file's state are deleted
-      // already.
+      // Segments after the end of the map are skipped. Segments before the checkpointed generation
+      // have already been deleted.
       guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.removeFrames(&kept, in: slots)
@@ -75,7 +76,7 @@ package struct LogReclamation {
       if !wasComplete || last > previous?.end.frame ?? 0 {
         result.byteCount += try clear(segment, keeping: here)
       } else if here.count != hereBefore.count {
-        // The frames that the previous map does not list are holes already.
+        // Frames that the previous map does not list have already been punched out.
         let runs = lost(hereBefore, keeping: here)
         result.byteCount +=
           here.isEmpty
@@ -91,9 +92,10 @@ package struct LogReclamation {
     return result
   }
 
-  /// Removes and returns the retained frames in a range of slots.
+  /// Removes the retained frames in a range of slots from the front of a list, and returns them.
   ///
-  /// Earlier frames, whose segment is missing, are removed too.
+  /// Frames before the range are removed too, but are not returned, because their segments are
+  /// missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>
@@ -104,10 +106,10 @@ package struct LogReclamation {
     return here
   }
 
-  /// Punches a hole for every run of slots without a retained frame.
+  /// Punches a hole for every run of slots in a segment that contains no retained frame.
   ///
   /// If the map covers the complete segment, the holes include the segment's header and footer,
-  /// which the map replaces.
+  /// because the map replaces them.
   private func clear(
     _ segment: UInt64, keeping retainedFrames: ArraySlice<RetainedFrameMap.RetainedFrame>
   ) throws(StorageError) -> Int {
@@ -125,9 +127,10 @@ package struct LogReclamation {
     return try punch(dead, in: segment)
   }
 
-  /// Returns the runs of frames in a segment that the previous map lists and this one does not.
+  /// Returns the runs of frames in a segment that the previous map lists and the new map does not.
   ///
-  /// Frames that have been checkpointed since are excluded: a reader may hold a pointer to one.
+  /// Frames that have been checkpointed since then are excluded, because a reader may hold a
+  /// pointer to one.
   private func lost(
     _ before: ArraySlice<RetainedFrameMap.RetainedFrame>,
     keeping now: ArraySlice<RetainedFrameMap.RetainedFrame>
@@ -146,7 +149,7 @@ package struct LogReclamation {
     return runs
   }
 
-  /// Punches holes for runs of slots, and returns the number of bytes freed in the segment.
+  /// Punches a hole for each run of slots in a segment, and returns the number of bytes freed.
   private func punch(_ runs: [Range<FrameNumber>], in segment: UInt64) throws(StorageError) -> Int {
     let geometry = files.geometry
     guard let file = try files.fileSystem.open(files.log.path(segment), .write) else { return 0 }

@@ -1,7 +1,7 @@
 /// Runs checkpoints when they are due, and releases idle pins.
 ///
-/// Its thread references the components of the store, never the store itself, so that an
-/// unreferenced store is deallocated. Thread-safe.
+/// The maintenance thread references the components of the store, but never the store itself, so
+/// that a store without other references is deallocated. Thread-safe.
 final class Maintenance: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let files: StoreFiles
@@ -11,23 +11,23 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether the thread that calls `write` runs maintenance after its commit, instead of a
+  /// Whether maintenance runs on the thread that calls `write`, after its commit, instead of on a
   /// background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// Receives the errors of background runs; an error that repeats in consecutive runs is reported
-  /// once.
+  /// The function that receives the errors of background runs; if consecutive runs fail with the
+  /// same error, it is called once.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
-  /// The background thread; `nil` if it is stopped or maintenance is inline.
+  /// The background thread, or `nil` if it is stopped or maintenance is inline.
   private var thread: SystemThread?
   private var isRunRequested = false
   private var runCount = 0
   private var lastError: StorageError?
   private var areSegmentsRequested = false
   private var ages = false
-  /// The time of the next check of held generations; `nil` while none is held.
+  /// The time of the next check for held generations, or `nil` while no generation is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
   /// The lowest segment whose successor has not been requested yet.
@@ -54,13 +54,13 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks of held generations; a generation held at two consecutive checks
+  /// The interval between checks for held generations; a generation held at two consecutive checks
   /// gets a holder lock.
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread and publishes that this process has the store open.
   ///
-  /// Does nothing if maintenance is inline. May be called again after ``stop()``.
+  /// It does nothing if maintenance is inline, and may be called again after ``stop()``.
   func start() {
     // A store with inline maintenance must behave deterministically, so it publishes no PID and no
     // time.
@@ -87,11 +87,11 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Requests a run if a commit has made the log long enough, and the next segment if the current
-  /// one is half full.
+  /// Requests a run if the log is long enough after a commit, and a new segment if the current one
+  /// is half full.
   ///
-  /// With inline maintenance, it performs both at once. Otherwise it waits for a run if the log
-  /// grows faster than runs shorten it.
+  /// With inline maintenance, both are done before this method returns. Otherwise, the method waits
+  /// for a run if the log grows faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
@@ -116,10 +116,12 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Waits until a run has ended; the caller holds the lock.
+  /// Waits until a run has ended; the caller holds `lock`.
   ///
-  /// - Returns: Whether a run has ended; `false` after the timeout. A process suspended in the
-  ///   middle of its run must not block other processes' commits forever.
+  /// The wait has a timeout, because a process that is suspended in the middle of its run must not
+  /// block the commits of other processes forever.
+  ///
+  /// - Returns: `false` if the timeout has expired.
   private func waitForRun() -> Bool {
     let count = runCount
     let clock = SystemThread.monotonicMilliseconds
@@ -131,8 +133,10 @@ final class Maintenance: @unchecked Sendable {
     return true
   }
 
-  /// Creates segments ahead of the writer, and seals full segments, of which a store with rare
-  /// checkpoints has many.
+  /// Creates segments ahead of the writer, and seals full segments.
+  ///
+  /// Maintenance runs seal segments too, but if checkpoints are rare, many full segments can
+  /// accumulate between two runs.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()
@@ -143,7 +147,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The error of the last checkpoint, in this process or another; `nil` if it succeeded.
+  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded.
   var error: StorageError? {
     let own = lock.withLock { lastError }
     if own?.kind == .foreignStore { return own }
@@ -151,14 +155,15 @@ final class Maintenance: @unchecked Sendable {
     return own.map(MaintenanceFailure.init) == failure ? own : failure.error
   }
 
-  /// Runs maintenance now, after waiting for a run in progress.
+  /// Runs maintenance now, after waiting for any run in progress.
   ///
-  /// - Parameter isScheduled: Whether to reclaim log only if enough was written since the last
-  ///   reclamation.
+  /// - Parameter isScheduled: Whether to skip log reclamation unless enough log has been written
+  ///   since the last one.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Cleared before the run, because the run may not cover a request that is made meanwhile.
+    // The request is cleared before the run, because the run may not cover a request that is made
+    // meanwhile.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -169,7 +174,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Wakes the threads that wait for this run before the next step, which may fail.
+    // The threads that wait for this run are woken here, because the next step may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -180,7 +185,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, nothing is written to them, not even this counter.
+    // If the files were replaced, nothing must be written to them, not even this counter.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1
@@ -206,7 +211,8 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Requests a run after an old generation has expired, if the log is long enough.
+  /// Requests a run after an old generation has expired, if the log is long enough to make it
+  /// worthwhile.
   func scheduleAfterExpiry() {
     lock.withLock {
       let counters = files.counters
@@ -218,7 +224,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Runs on the thread: does the work that is due, and sleeps until more is due.
+  /// Does the work that is due, and sleeps until more is due; this is the body of the thread.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -226,8 +232,8 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // The error is ignored here: a writer that needs the segment creates it, and gets the
-        // error.
+        // The error is ignored here: a writer that needs the segment creates it, and gets the error
+        // then.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -237,7 +243,7 @@ final class Maintenance: @unchecked Sendable {
           _ = try run(isScheduled: true)
           reported = nil
         } catch {
-          // A repeated error is reported only once; the statistics also contain it.
+          // A repeated error is reported only once. The statistics contain it too.
           if error != reported { report(error) }
           reported = error
         }
@@ -250,7 +256,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Cleared before the check: a pin that starts to linger afterwards sets it again.
+        // `ages` is cleared before the check, so that a pin that starts to linger afterwards sets
+        // it again.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -262,7 +269,8 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // An error is ignored here: the next reader gets it.
         try? table.releaseCheckpointedSegments()
-        // Other processes may have synced segments that this process has written.
+        // Other processes may have synced segments that this process has written, so that their
+        // descriptors can be closed.
         files.closeDurableSegments()
         lock.acquire()
       } else {
@@ -272,7 +280,7 @@ final class Maintenance: @unchecked Sendable {
     lock.release()
   }
 
-  /// The time until the next check for held generations; `nil` if none are held.
+  /// The time until the next check for held generations, or `nil` if no generation is held.
   private var millisecondsToHolderCheck: UInt64? {
     nextHolderCheckAt.map { time in
       let now = SystemThread.monotonicMilliseconds

@@ -6,32 +6,33 @@ public struct CheckpointResult: Hashable, Sendable {
   public var pageCount = 0
   /// The number of log segments deleted.
   public var segmentCount = 0
-  /// The number of bytes that were reclaimed within the remaining segments of the log, because no
-  /// generation can read them any more.
+  /// The number of bytes that log reclamation freed, because no generation could read them any
+  /// more.
   public var reclaimedByteCount = 0
   /// The oldest live generation, if it kept the checkpoint from advancing further.
   public var blockingGeneration: Generation?
 }
 
-/// One maintenance run: decides which generations are dead, then writes pages back to the page
-/// file, deletes segments and reclaims frames that can no longer be read.
+/// One maintenance run, which decides which generations are dead, then writes pages back to the
+/// page file, deletes segments and reclaims frames that can no longer be read.
 ///
 /// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
-/// maintenance lock, and readers never wait for them. A process may die at any step: until the
-/// decision is published nothing has changed, and afterwards the next run completes the work.
+/// maintenance lock. Readers do not wait for them, except that pinning a given generation waits
+/// while a run is deciding. A process may die at any step: before the decision is published,
+/// nothing has changed; after that, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
   let writerLock: WriterLock
-  /// The lineages that have ended, for the header slot and the map.
+  /// The lineages that have ended, which are recorded in the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
   /// Whether to write the header slot, which contains the durable watermark, even if no page is
   /// written.
   let writesWatermark: Bool
-  /// The minimum number of log frames, after the last map or the page file's state, that justifies
-  /// writing a new map.
+  /// The minimum number of frames after the last map, or after the page file's state, for which a
+  /// new map is written.
   let minReclaimFrameCount: UInt64
 
   /// The decision of a run.
@@ -44,11 +45,11 @@ struct MaintenanceRun {
     var retainedGenerations: [FrameNumber] = []
   }
 
-  /// Runs maintenance, after waiting for a run in progress.
+  /// Runs maintenance, after waiting for any run in progress.
   ///
-  /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one of the
-  ///   log and one of the directory. Log reclamation also writes and syncs the map, and punches one
-  ///   hole for each run of dead frames.
+  /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one sync
+  ///   of the log and one of the directory. Log reclamation also writes and syncs the map, and
+  ///   punches one hole for each run of dead frames.
   func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
@@ -63,13 +64,13 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // `kept` may have been read after a release that is not durable yet.
+        // The file `kept` may already lack a released name although the release is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
-        // After a full disk the log is unchanged, and the next run starts again. After an I/O
-        // error, the system may consider pages written that are not on disk.
+        // If the disk is full, the log is unchanged, and the next run starts over. After an I/O
+        // error, the system may treat pages as written that are not on disk.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -94,10 +95,11 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // The lock list excludes this process's own pins. They are read after the floor is published.
+    // `liveElsewhere` excludes this process's own pins, so they are added here. They must be read
+    // after the floor has been published.
     found.formUnion(table.lockedGenerations)
-    // Read after the locks: a process that names a generation writes the name before it releases
-    // its pin.
+    // The names are read after the locks: a process that names a generation writes the name before
+    // it releases its pin, so the run finds at least one of them.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
@@ -112,16 +114,18 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // If there are more retained generations than the record can list, the record ends earlier, and
-    // so does the reclamation.
+    // If there are more retained generations than the record can list, the record ends with an
+    // older generation, and so does the reclamation.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
   }
 
-  /// Returns whether a new map would free enough: frames written since the last map, or frames that
-  /// the last map retains for generations no longer held.
+  /// Returns whether a new map is worth writing.
+  ///
+  /// This is the case if enough frames have been written since the last map, or if the last map
+  /// retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -166,8 +170,9 @@ struct MaintenanceRun {
 
   /// Completes M3.4 and M3.5 for a run that died before it announced the state of its header slot.
   ///
-  /// This run overwrites the other slot. Otherwise neither slot would have an announced state until
-  /// this run is done, and readers could not locate a generation meanwhile.
+  /// This run will overwrite the other slot, whose state is announced. Without this step, neither
+  /// slot would have an announced state until the end of the run, and readers could not locate any
+  /// generation meanwhile.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -185,7 +190,7 @@ struct MaintenanceRun {
 
   /// M3: advances the page file to `low`.
   ///
-  /// Returns the commit that the page file now holds, or `nil` if it has not advanced.
+  /// - Returns: The commit that the page file now holds, or `nil` if it has not advanced.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
@@ -216,7 +221,7 @@ struct MaintenanceRun {
 
   /// M3.6: prunes the newest states and truncates the page file, under the writer lock.
   ///
-  /// The pruned states no longer refer to checkpointed frames and deleted segments. The page file
+  /// The pruned states no longer refer to checkpointed frames or deleted segments. The page file
   /// keeps the pages of the checkpointed state and of every state in use in this process.
   private func prune(
     _ checkpointed: FrameNumber, _ gone: Set<UInt64>, _ advanced: CommitPoint?
@@ -228,7 +233,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`: the newest durable state, a live state, or one that is rebuilt
+  /// Returns the state at `low`: the newest durable state, a live state, or a state that is rebuilt
   /// from the log.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
@@ -248,14 +253,16 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes every page that is in use in this state and newer than the page file.
+  /// M3.1: writes to the page file every page that this state uses and that is newer than the page
+  /// file's state.
   ///
   /// Pages are written in page order, up to 256 adjacent pages with one write. Each page is
   /// verified before it is copied.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // The last pages may be free and never written, but the file must cover a reader's mapping of
-    // them. Commits have already allocated the space, unless a power cut undid that.
+    // The last pages may be free, and are then not written, but the file must be long enough for
+    // readers that map them. Commits have already allocated this space, unless a power cut undid
+    // the allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -288,7 +295,7 @@ struct MaintenanceRun {
         PageChecks.hash(bytes, seed: files.identity.seed) == bytes.load64(PageLayout.hash.offset),
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
-        throw .corrupt("The page was damaged after it was read from the log.", page: page)
+        throw .corrupt("The page was damaged after it had been verified.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)
@@ -297,8 +304,8 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// M3.3 and M3.4: writes the header slot that is not the newest valid one, and syncs the page
-  /// file.
+  /// M3.3 and M3.4: writes a new header to the slot that does not hold the newest valid header, and
+  /// syncs the page file.
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)

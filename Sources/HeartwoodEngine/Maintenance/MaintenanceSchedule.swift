@@ -1,27 +1,28 @@
 /// Decides when maintenance runs are due, and when writers must wait for a run.
 ///
-/// No other code compares the length of the log with a limit. Lengths are in frames, counted from
-/// the newest commit at the start of the last run, not from the commit that the run reached. While
-/// a pin holds the page file back, a run is therefore due once for each stretch of new log, not
+/// This is the only code that compares the length of the log with a limit. Lengths are in frames,
+/// counted from the commit that was newest when the last run started, even if a pin kept the run
+/// from checkpointing that far. While a pin is held, runs are therefore due at intervals, and not
 /// after every commit.
 struct MaintenanceSchedule {
   /// The length of the log at which a run is due.
   private let length: UInt64
-  /// The length of the log at which a run is due while generations are held; after a run, they
-  /// retain little log.
+  /// The length of the log at which a run is due while generations are held.
+  ///
+  /// It is at most `length`, because held generations retain little log after a run.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The commit at which to check for held generations, which make a run due sooner.
+  /// The generation at which to check next for held generations, which make a run due sooner.
   private var nextHeldCheckAt: FrameNumber
-  /// The commit at which writers start to wait for a run.
+  /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// A number of frames that no log has, small enough to be added without overflow.
+  /// A number of frames that no log reaches, yet small enough to be added without overflow.
   private static let never: UInt64 = 1 << 48
-  /// Writers wait for a run once the log reaches this multiple of the length that makes a run due.
+  /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for each frame of new log between two runs, while generations are
-  /// held.
+  /// The number of retained pages for which the log may grow by one frame between two runs, while
+  /// generations are held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -29,7 +30,7 @@ struct MaintenanceSchedule {
   /// - Parameters:
   ///   - checkpointByteCount: The length of the log at which a run is due; 0 for never.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
-  ///   - start: The commit that the page file holds.
+  ///   - start: The generation that the page file holds.
   init(
     checkpointByteCount: Int, reclaimByteCount: Int, pageByteCount: Int, from start: FrameNumber
   ) {
@@ -47,7 +48,7 @@ struct MaintenanceSchedule {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // While generations are held, the log is bounded, however long the run takes to start.
+        // Bound the log while generations are held, however long the run takes to start.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }
@@ -57,7 +58,7 @@ struct MaintenanceSchedule {
   /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Lets writers continue for a while, because a run takes too long.
+  /// Lets writers continue for a while, after they have waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
   /// Returns whether a log of this length makes a run worthwhile after an old generation has
@@ -66,9 +67,9 @@ struct MaintenanceSchedule {
 
   /// Returns the length of new log between two runs while generations are held.
   ///
-  /// A run examines everything that is retained, so runs are rarer if more is retained.
+  /// A run examines all retained frames, so runs are rarer if more frames are retained.
   ///
-  /// - Parameter pageCount: The number of pages with frames retained by the last run.
+  /// - Parameter pageCount: The number of pages for which the last run retained frames.
   func heldStretch(retaining pageCount: Int) -> UInt64 {
     max(heldLength, UInt64(pageCount) / Self.heldShare)
   }
@@ -76,14 +77,14 @@ struct MaintenanceSchedule {
   /// Records the end of a run.
   ///
   /// - Parameters:
-  ///   - start: The newest commit when the run began.
-  ///   - stretch: The result of ``heldStretch(retaining:)``; `nil` if no generation holds the page
-  ///     file back.
+  ///   - start: The generation that was newest when the run began.
+  ///   - stretch: The result of ``heldStretch(retaining:)``, or `nil` if no generation kept the
+  ///     checkpoint from advancing further.
   mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
-    // While generations are held, the size of the log is guaranteed: writers wait at one and a half
-    // times the stretch.
+    // While generations are held, writers wait once the log has grown by one and a half times the
+    // stretch, so that its size is bounded.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
   }
 }

@@ -1,4 +1,4 @@
-/// The result of recovery when a store is opened.
+/// The result of the recovery of a store when it is opened.
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest complete commit, whose state the store has after opening.
   public var generation = Generation(frame: 0)
@@ -14,8 +14,8 @@ public struct RecoveryReport: Hashable, Sendable {
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
-  /// Whether recovery started a new lineage, because the machine was restarted since the store was
-  /// last open.
+  /// Whether opening started a new lineage, which happens after a restart of the machine or a
+  /// failed write.
   public var startedLineage = false
   /// The duration of recovery.
   public var duration: Duration = .zero
@@ -23,7 +23,7 @@ public struct RecoveryReport: Hashable, Sendable {
 
 /// Finds the newest complete commit in the files.
 ///
-/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`. It only reads files; use the
+/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`, and only reads files. Use its
 /// result only after ``syncAll(_:)``.
 package struct Recovery {
   package var point: CommitPoint { walk.point }
@@ -43,7 +43,7 @@ package struct Recovery {
   /// - Parameters:
   ///   - header: The newest header slot.
   ///   - slots: Both header slots, as read from the page file.
-  ///   - start: The page file's state, or the end of the map.
+  ///   - start: The point from which the log is read: the page file's state, or the end of the map.
   /// - Throws: `corrupt` if a frame that had been synced is missing or damaged.
   package init(
     header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
@@ -78,8 +78,8 @@ package struct Recovery {
     while let step = try scanner.step() {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
-      // Commits up to the watermark in a later header or footer were synced and need no
-      // verification. Keeping only the commits above it limits memory use.
+      // A later header or footer can raise the watermark. Commits up to the watermark were synced
+      // and need no verification. Only the commits above it are kept, which limits memory use.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
@@ -129,9 +129,9 @@ package struct Recovery {
 
   /// R1.5: syncs everything that was found, before any of it is used.
   ///
-  /// Segments that end at or below the watermark are already durable and are skipped. Even a sync
-  /// of a file without dirty pages waits for the disk to flush its cache, and a long log has many
-  /// files.
+  /// Segments that end at or below the watermark are already durable. They are skipped, because
+  /// even a sync of a file without dirty pages waits for the disk to flush its cache, and a long
+  /// log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments
     where log.geometry.lastFrame(of: segment.number) > durableWatermark {

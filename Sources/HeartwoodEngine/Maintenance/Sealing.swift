@@ -2,7 +2,7 @@
 /// not need to read their group headers.
 ///
 /// A footer is a cache. It is not synced separately, and a failed write only leaves the segment
-/// without a footer. An error in reading the log is ignored, because the next reader of the log
+/// without a footer. An error while reading the log is ignored, because the next reader of the log
 /// gets it. The segment that contains the page file's state gets no footer, because its earlier
 /// commits are no longer known.
 final class Sealing: @unchecked Sendable {
@@ -34,7 +34,7 @@ final class Sealing: @unchecked Sendable {
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
-      // The commit ends in a later segment, so no further commit ends in the one being built.
+      // This commit ends in a later segment, so the footer that is being built is complete.
       if let full = building, full.segment < segment {
         finish(full, durable.segments)
         building = nil
@@ -55,9 +55,9 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the commit after which the group headers are unprocessed.
+  /// Returns the commit after which group headers have not been processed yet.
   ///
-  /// It is not before the page file's state or the end of the map.
+  /// It is never older than the page file's state or the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached
@@ -65,7 +65,7 @@ final class Sealing: @unchecked Sendable {
     return start
   }
 
-  /// Returns the last frame of the last segment that is full and durable, or 0.
+  /// Returns the last frame of the last segment that is full and durable, or 0 if there is none.
   private func lastSealable(_ durable: FrameNumber) -> FrameNumber {
     let segment = geometry.segment(of: durable)
     let last = geometry.lastFrame(of: segment)

@@ -1,8 +1,8 @@
 /// The bytes of a bitmap page after the common header: one bit for each page, set if the page is in
 /// use.
 ///
-/// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages, starting with itself.
-/// Bits of pages that do not exist are zero.
+/// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
+/// its own. Bits of pages that do not exist are zero.
 package enum BitmapLayout {
   package static let reserved = Field("reserved", at: 26, 6)
   package static let bits = 32
@@ -10,8 +10,8 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// Returns the bitmap pages to create when the page count grows from `before` to `after`,
-  /// excluding page 0.
+  /// Returns the page numbers of the bitmaps to create when the page count grows from `before` to
+  /// `after`, excluding page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

@@ -17,11 +17,10 @@ package struct Geometry: Hashable, Sendable {
   /// The offset of page 0 in the page file, after the two header slots and the gap between them.
   package static let firstPageOffset: UInt64 = 131_072
 
-  /// Creates the geometry of a new store.
+  /// Creates the geometry of a new store, or returns `nil` if the sizes are not allowed.
   ///
-  /// Returns `nil` if the sizes are not allowed.
-  ///
-  /// The footer has a header of 64 bytes and 16 bytes for each frame (page, slot and hash).
+  /// The footer of a segment needs 64 bytes for its header and 16 bytes for each frame (page, slot
+  /// and hash).
   package init?(pageByteCount: Int, segmentByteCount: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       segmentByteCount > 0, segmentByteCount <= Limits.maxSegmentByteCount
@@ -32,9 +31,7 @@ package struct Geometry: Hashable, Sendable {
       footerFrames: Self.footerFrames(pageByteCount, frames))
   }
 
-  /// Creates the geometry that was read from a header.
-  ///
-  /// Returns `nil` if no store can have this geometry.
+  /// Creates the geometry that was read from a header, or returns `nil` if no store can have it.
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,
@@ -55,7 +52,7 @@ package struct Geometry: Hashable, Sendable {
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
 
-  /// Returns the number of the segment that contains a frame, counted from 0.
+  /// Returns the number of the segment that contains a frame; segments are counted from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 
@@ -67,7 +64,8 @@ package struct Geometry: Hashable, Sendable {
   /// Returns the offset of a frame in its segment, in bytes.
   package func offset(of frame: FrameNumber) -> UInt64 { UInt64(slot(of: frame)) << pageShift }
 
-  /// Returns the first frame of a segment; slot 0 is its header.
+  /// Returns the first frame of a segment, which is in slot 1; slot 0 contains the segment's
+  /// header.
   package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
 
   /// Returns the last frame of a segment.
@@ -80,7 +78,7 @@ package struct Geometry: Hashable, Sendable {
     UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
   }
 
-  /// Returns the index of the last slot of a segment, including its footer.
+  /// Returns the index of the last slot of a segment, which belongs to its footer.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
@@ -97,8 +95,8 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // Added to the index of a slot that holds no frame, this leads to the segment of the next frame:
-  // from a footer to the next segment, and from slot 0 to the same segment.
+  // Adding this number to the index of a slot without a frame yields an index in the segment of the
+  // next frame: the next segment for a slot of the footer, and the same segment for slot 0.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   /// Returns the frame `count` frames after `frame`.
@@ -130,7 +128,8 @@ package struct Geometry: Hashable, Sendable {
     return "wal-" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns the segment with a file name, or `nil` if no segment of this geometry has that name.
+  /// Returns the segment with the given file name, or `nil` if no segment of this geometry has that
+  /// name.
   package func segment(named name: String) -> UInt64? {
     guard name.hasPrefix("wal-"), name.utf8.count == 20,
       let frame = UInt64(name.dropFirst(4), radix: 16), frame > 0

@@ -34,7 +34,7 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// The identity of a store, which all its files contain.
+/// The identity of a store, which is stored in all its files.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -44,13 +44,14 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed of the hashes of pages and frames, so that pages of another store never verify.
+  /// The seed of the hashes of pages and frames, which makes pages of another store fail
+  /// verification.
   package var seed: UInt64 { low }
 }
 
 /// The state after a commit, from which the next commit continues.
 package struct CommitPoint: Hashable, Sendable {
-  /// The last frame of the commit: its generation.
+  /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group, which the next group repeats.
   package var digest: UInt64
@@ -93,7 +94,7 @@ package struct HeaderSlot: Hashable, Sendable {
   package var sequence: UInt64
   /// The commit whose state the page file holds: the checkpointed generation.
   package var checkpointed: CommitPoint
-  /// The durable watermark: a generation that was synced when this slot was written.
+  /// The durable watermark: a generation that had been synced when this slot was written.
   package var durableUpTo: FrameNumber
   package var lineages: [EndedLineage]
 
@@ -137,12 +138,11 @@ package struct HeaderSlot: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes a slot.
-  ///
-  /// Returns `nil` if the bytes are not an intact slot of any version.
+  /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
-  ///   geometry: such a slot is intact, so this is not corruption.
+  ///   geometry, which are not corruption because the slot is intact; `corrupt` for an impossible
+  ///   frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,
@@ -176,7 +176,7 @@ package struct HeaderSlot: Hashable, Sendable {
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
-      throw .corrupt("The header contains invalid frame numbers.", file: "pages")
+      throw .corrupt("The header contains invalid frame numbers. Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in
@@ -198,8 +198,10 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots from the page file, never from a copy in memory: a process that has died may
-  /// have written one meanwhile.
+  /// Reads both slots from the page file.
+  ///
+  /// They are never read from a copy in memory, because another process may have written a slot and
+  /// died since the copy was made.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

@@ -1,12 +1,13 @@
 /// A bounded cache of verified pages, for `.buffered` reading.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so that two readers never load the same page twice. A pinned page is never evicted; while all
-/// pages are pinned, the cache grows.
+/// so that two readers never load the same page twice. A pinned page is never evicted to make room,
+/// so the cache grows while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
-  /// The location a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page file.
+  /// The location that a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page
+  /// file.
   package typealias Location = UInt64
 
   /// One cached page.
@@ -47,7 +48,7 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`; if it is not cached, `load` reads and verifies it.
+  /// Pins and returns the page at `location`, which `load` reads and verifies if it is not cached.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -85,13 +86,15 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts all pages of the log from `frame` on, because those frames are about to be overwritten.
+  /// Evicts all pages that were read from `frame` or later frames, which are about to be
+  /// overwritten.
   package func forgetFrames(from frame: UInt64) {
     let first = frame << 1 | 1
     forget(where: { $0 & 1 == 1 && $0 >= first })
   }
 
-  /// Evicts all pages of the page file, because another process may have written there.
+  /// Evicts all pages that were read from the page file, because another process may have changed
+  /// it.
   package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
 
   private func forget(where isGone: (Location) -> Bool) {
@@ -106,7 +109,8 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts pages unused since the clock hand last passed, until there is room for one more.
+  /// Evicts pages that were not used since the clock hand last passed them, until there is room for
+  /// one more page.
   private func makeRoom(in shard: Shard) {
     var steps = shard.order.count * 2
     while shard.order.count >= entriesPerShard, steps > 0 {

@@ -1,18 +1,18 @@
 /// A function that describes a fault in the structure of a page whose hash is correct, or returns
 /// `nil` if there is none.
 ///
-/// The upper layers supply it, because this layer does not know the contents of a page.
+/// The layers above provide it, because this layer does not know the contents of a page.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// The checks of a page, made when this process first reads it and again before it is written.
+/// Verifies a page when this process first reads it, and stamps it before it is written to the log.
 package enum PageChecks {
   /// Returns the hash that a page with these bytes must carry.
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to this page; the caller checks their frame
-  /// number.
+  /// Checks that the bytes are intact and belong to this page; the caller checks the frame number
+  /// in them.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {
@@ -22,7 +22,7 @@ package enum PageChecks {
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
       throw .corrupt(
-        "Page \(found) was found in the location of this page.", file: file, page: page)
+        "Page \(found) was found where this page should be.", file: file, page: page)
     }
     // Every bit pattern is a valid bitmap.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The page file: two header slots, then pages.
+/// The page file, which contains two header slots, followed by the pages.
 ///
 /// It is mapped in windows that are created on first use and never move, so that a pointer into one
 /// stays valid while the store is open. Thread-safe; `lock` guards the creation of windows.
@@ -11,16 +11,16 @@ package final class PageFile: @unchecked Sendable {
   private let isMapped: Bool
   private let lock = Lock()
   private var windows: [Window] = []
-  /// A lower bound of the length of the file, in bytes.
+  /// A lower bound on the length of the file, in bytes.
   private let knownByteCount = Atomic<UInt64>(0)
   /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest allocation step, which is large enough to be worth a system call.
+  /// The smallest step by which the file grows, which is large enough to be worth a system call.
   ///
-  /// Steps between the smallest and the largest are at most an eighth of the file.
+  /// Between the smallest and the largest step, a step is at most an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
-  /// The largest allocation step.
+  /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20
 
   /// One mapped range of the page file.
@@ -45,7 +45,10 @@ package final class PageFile: @unchecked Sendable {
   /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Returns the windows that cover `pageCount` pages, after creating missing windows.
+  /// Returns all windows, after creating the windows that are missing to cover `pageCount` pages.
+  ///
+  /// Returns fewer windows if the file system does not support mappings, and none if the store does
+  /// not map files.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -59,18 +62,20 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state that the file holds, and discards what is known of an earlier state.
+  /// Records the state that the file holds, and discards what is known about an earlier state.
   ///
   /// If another process wrote the state, all verified bits, the known length and all cached pages
-  /// are discarded. Call this before any read through an index that starts at the state. Readers of
-  /// an older state find every changed page in the log.
+  /// of the file are discarded. Call this before any read through an index that starts at the
+  /// state. Readers of an older state are not affected, because they find every page that has
+  /// changed since then in the log.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Stored last: a thread that sees this state reads through an index that starts at it.
+      // The state is stored last, because a thread that sees it reads through an index that starts
+      // at it.
       state.store(checkpointed, ordering: .releasing)
     }
   }
@@ -94,8 +99,10 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file holds the complete page: accessing a mapping past the end of the file
-  /// is fatal.
+  /// Returns whether the file holds the complete page.
+  ///
+  /// Check this before reading a page through a mapping, because accessing a mapping past the end
+  /// of the file is fatal.
   ///
   /// - Complexity: One system call if the page is beyond the known length of the file.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
@@ -108,13 +115,14 @@ package final class PageFile: @unchecked Sendable {
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
-  /// - Complexity: One system call for most page counts, as space is allocated in steps; none if
-  ///   the space exists and cannot have been truncated.
+  /// - Complexity: None if the space is known to exist and cannot have been truncated. Otherwise
+  ///   one system call, and a few more each time space is allocated, which is rare because it is
+  ///   allocated in steps.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // Measured each time: another process may have truncated the file a moment ago.
+      // The file is measured each time, because another process may have truncated it a moment ago.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))
@@ -127,11 +135,10 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Truncates the file after `pageCount` pages, but keeps the space that would soon be allocated
-  /// again.
+  /// Truncates the file to `pageCount` pages, plus the space that would soon be allocated again.
   ///
-  /// No other thread or process may reserve space at the same time, and no state with readers may
-  /// have more pages.
+  /// The caller ensures that no other thread or process reserves space at the same time, and that
+  /// no state with readers has more pages.
   package func cut(_ pageCount: PageNumber) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let kept = reservedByteCount(pageCount)
@@ -154,7 +161,7 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Measures the length of the file.
+  /// Returns the length of the file, and records it as the known length.
   ///
   /// The caller holds the lock, so that no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
@@ -165,7 +172,7 @@ package final class PageFile: @unchecked Sendable {
 
   /// Reads a page, and returns the number of bytes read.
   ///
-  /// Past the end of the file, it reads less than a complete page.
+  /// Fewer bytes than a page are read if the file ends before the end of the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

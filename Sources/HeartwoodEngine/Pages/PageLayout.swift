@@ -2,7 +2,7 @@
 package enum PageKind: UInt8, Sendable {
   /// Keys and values of a tree.
   case leaf = 1
-  /// Separators and children of a tree.
+  /// Separator keys and child pages of a tree.
   case branch = 2
   /// One bit for each page in a range of the page file, set if the page is in use.
   case bitmap = 3

@@ -1,10 +1,9 @@
 package import Synchronization
 
-/// A range of mapped pages, with a bit for each page that this process has verified since mapping
-/// it.
+/// A range of mapped pages, with a bit for each page, set if this process has verified the page.
 ///
-/// The words of bits are atomic, with relaxed ordering: a bit that is lost or seen late costs
-/// another verification, but never causes a wrong result.
+/// The bits are in atomic words that are accessed with relaxed ordering: a bit that is lost or seen
+/// late costs another verification, but never causes a wrong result.
 package struct PageRegion: @unchecked Sendable {
   // @unchecked because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer

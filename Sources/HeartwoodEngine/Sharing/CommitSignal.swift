@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received, so a signal that arrives late, twice or once for several commits does no harm. A
-/// committing process touches the file `locks` only while another process observes, which a lock
-/// byte shows. If a process dies between its commit and its signal, observers still find the
+/// committing process touches the file `locks` only while another process observes, which it learns
+/// from a lock byte. If a process dies between its commit and its signal, observers still find the
 /// commit, because they check the newest generation once a second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
@@ -23,7 +23,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The number of the current thread; a thread with another number ends.
+  /// The number of the current observer thread; a thread with another number ends.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -32,11 +32,13 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of `othersObserve`, the cached result of the check for other observers.
+  /// The maximum age of `othersObserve`, the cached result of the check for observers in other
+  /// processes.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval of these checks while signals may not arrive yet, or if they never arrive.
+  /// The interval of these checks while other processes may not know of a new observer yet, or if
+  /// the file system cannot watch the file.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -49,17 +51,17 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// N2: signals a commit that is now visible.
   ///
-  /// - Complexity: Without observers, one clock read, and one lock query per tenth of a second.
+  /// - Complexity: Without observers, one clock read, plus one lock query per tenth of a second.
   package func notify() {
-    // A commit is published before this check for observers, and observers register before they
-    // check for commits. So either this check or that of the observer succeeds.
+    // A commit is published before this check for observers, and an observer registers before it
+    // checks for commits, so at least one of the two checks succeeds.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified, but find the commit in their next
-      // check.
+      // If the query fails, other processes are not notified, but find the commit when they check
+      // next.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -68,7 +70,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer; each call needs a matching call of ``removeObserver()``.
+  /// Adds an observer; each call must be balanced by a call to ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -101,7 +103,7 @@ package final class CommitSignal: @unchecked Sendable {
   /// - Parameters:
   ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.
   ///   - isOver: A function that returns whether the wait was cancelled before it began. It is
-  ///     called once the wait can be cancelled.
+  ///     called after the wait has been registered, so that no cancellation is missed.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -140,7 +142,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// Releases the observers' lock byte and stops the thread until ``resume()``.
   ///
-  /// Pending waits remain.
+  /// Pending waits are not cancelled.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true
@@ -183,7 +185,7 @@ package final class CommitSignal: @unchecked Sendable {
     while id == threadID {
       lock.release()
       wake()
-      // Polls until the cached answer of every process is newer than the lock on the byte.
+      // Polls until every process has checked for observers since this process locked the byte.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

@@ -1,7 +1,7 @@
 /// The information that this process publishes about its use of a store, for display to users.
 ///
-/// - Note: `@unchecked` because only the maintenance thread uses the mutable state, or the code
-///   that runs after that thread has ended.
+/// - Note: `@unchecked` because the mutable state is used only by the maintenance thread, and by
+///   code that runs before this thread starts or after it has ended.
 package final class HolderEntry: @unchecked Sendable {
   package let row: HolderRow
   package let isReadOnly: Bool
@@ -26,9 +26,9 @@ package final class HolderEntry: @unchecked Sendable {
   }
 
   /// Sets the holder locks of generations that were held at the last check and still are, and
-  /// removes those of generations that are no longer held.
+  /// releases the locks of generations that are no longer held.
   ///
-  /// Short-lived readers therefore cost nothing.
+  /// Generations that are held only briefly therefore cost no lock calls.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.

@@ -1,8 +1,8 @@
 /// The file `holders`, which contains the names of the processes that have a store open for
 /// writing.
 ///
-/// The file is for display only, and nothing depends on it. A row is valid while its lock byte is
-/// held, so rows of dead processes are ignored. Damage to the file only results in missing names,
+/// The file is for display only; nothing else depends on it. A row is valid while its lock byte is
+/// held, so rows of dead processes are ignored. Damage to the file results in missing names, but
 /// never in an error, so the file is never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
@@ -20,7 +20,8 @@ package struct HolderFile: Sendable {
 
   /// Locks the first free row, and writes it.
   ///
-  /// - Returns: The lock byte of the row; `nil` if no row was free or the row could not be written.
+  /// - Returns: The lock byte of the row, or `nil` if no row was free or the row could not be
+  ///   written.
   /// - Complexity: One lock call for each row up to the first free one, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
@@ -54,8 +55,8 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name that a process has chosen, or the name of its program; `nil` if neither is
-  /// known.
+  /// Returns the name that a process has chosen, or else the name of its program, or `nil` if
+  /// neither is known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)

@@ -1,7 +1,7 @@
 /// A lock byte by which a process shows that it has the store open, or that it holds a generation.
 ///
-/// Locks do not identify their owner, so the offset encodes the PID. Like every lock, it is
-/// released when the process ends. A read-only process can hold it too.
+/// Locks do not identify their owner, so the offset of the byte encodes the PID. Like every lock,
+/// it is released when the process ends. A read-only process can hold one too.
 package struct HolderLock: Hashable, Sendable {
   /// The subject of the lock, as an offset in the range of bytes that belongs to the process.
   private enum Subject {
@@ -12,7 +12,7 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// A number above all PIDs, small enough that all ranges are below 2^62.
+  /// A number above all PIDs, yet small enough that all ranges are below 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -26,7 +26,7 @@ package struct HolderLock: Hashable, Sendable {
     self.subject = subject
   }
 
-  /// Decodes a locked byte in ``bytes``.
+  /// Decodes a locked byte, which must be one of ``bytes``.
   init(byte: UInt64) {
     let offset = byte - LockByte.holderLock
     self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
@@ -39,14 +39,15 @@ package struct HolderLock: Hashable, Sendable {
 
   /// Returns the holder lock of a process that has held a generation for a while.
   ///
-  /// Larger frame numbers wrap around. Generations that are live at the same time differ by less
-  /// than the number of bytes of a process, about 2^39.
+  /// Frame numbers that exceed the byte range of a process wrap around. They are still unique,
+  /// because generations that are live at the same time differ by less than the length of the
+  /// range, about 2^39.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)
   }
 
-  /// The byte to lock; `nil` for a PID out of range.
+  /// The byte to lock, or `nil` if the PID is out of range.
   package var byte: UInt64? {
     guard 0..<Self.processCount ~= process else { return nil }
     return LockByte.holderLock + UInt64(process) << Subject.bitCount + subject
@@ -54,12 +55,12 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of locked bytes; a longer run was not set by Heartwood.
+  /// The maximum length of a run of locked bytes; a longer run was not locked by Heartwood.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether it could be set.
   ///
-  /// Without the lock, only information for users is missing.
+  /// A failure is harmless, because the lock only provides information for users.
   package func set(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
       return false
@@ -82,7 +83,7 @@ extension StoreLocks {
     return isSet
   }
 
-  /// Returns the holder locks of all other owners; empty if the locks cannot be read.
+  /// Returns the holder locks of all other owners, or an empty array if the locks cannot be read.
   package func holderLocksElsewhere() -> [HolderLock] {
     let runs = (try? lockedElsewhere(in: HolderLock.bytes)) ?? []
     return runs.filter { $0.count <= Self.maxHolderLockRunByteCount }

@@ -25,8 +25,8 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   /// Returns whether this process punched all holes of the map with this serial number.
   ///
-  /// Only runs of this process are known to be complete: a run that died in another process may
-  /// have left out some holes.
+  /// Only runs of this process are known to be complete, because another process may have died
+  /// before it had punched all holes.
   func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
 
   func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }

@@ -6,7 +6,8 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds of errors in the order of their numbers; an unlisted kind is reported as the first.
+  /// The kinds of errors in the order of their numbers; a kind that is not listed is encoded as the
+  /// first one.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]

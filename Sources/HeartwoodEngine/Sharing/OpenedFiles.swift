@@ -1,15 +1,16 @@
 /// Checks that the file names of an open store still refer to the files that it opened.
 ///
 /// A directory can be deleted, and a file replaced, while a store is open. The descriptors then
-/// still refer to the old files, and everything written to them is lost. So each writer and each
-/// maintenance run makes this check first. One system call shows whether a name in the directory
-/// has changed since the last check; only then are the files compared. Thread-safe.
+/// still refer to the old files, and everything written to them is lost. Each writer and each
+/// maintenance run therefore makes this check first. One system call shows whether names in the
+/// directory have changed since the last check; the files are compared only if they have.
+/// Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles
   private let pages: any File
   private let locks: any File
-  /// The identity of the `counters` file; `nil` if the counters are private to this process.
+  /// The identity of the `counters` file, or `nil` if the counters are private to this process.
   private let counters: FileIdentity?
   private let lock = Lock()
   private var stamp: DirectoryStamp?
@@ -21,7 +22,8 @@ package final class OpenedFiles: @unchecked Sendable {
     self.counters = counters
   }
 
-  /// Checks that `pages`, `locks`, `counters` and a segment still have their names.
+  /// Checks that the names of `pages`, `locks`, `counters` and a segment still refer to the open
+  /// files.
   ///
   /// - Parameter segment: A segment that the store itself cannot have deleted or replaced.
   /// - Throws: `foreignStore` if one of these files was deleted or replaced.

@@ -1,23 +1,24 @@
 import Synchronization
 
-/// Creates the segments of the log: those that a writer needs now, and a few ahead of the writer.
+/// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
-/// A segment created ahead has its bytes written and its name synced, so that the first commit in
-/// it waits for neither. Segments are created under a lock byte, so that no process creates a
-/// segment that another process is filling. A complete segment is used as it is, regardless of its
-/// creator. Thread-safe.
+/// The bytes of a segment created ahead have been written and its name has been synced, so that the
+/// first commit in it waits for neither. Segments are created under a lock byte, so that no process
+/// creates a segment that another process is filling. A complete segment is used as it is,
+/// whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The counters shared by all processes; `nil` during opening, when no other process has the
+  /// The counters shared by all processes, or `nil` during opening, when no other process has the
   /// store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
   /// The number of segments to create ahead, which becomes two once a writer has needed a segment
   /// that was not ready.
   private var wanted = 1
-  /// The last segment allocated to a writer, which may be filling it before any state contains it.
+  /// The last segment allocated to a writer, which may already be filling it although no state
+  /// contains it yet.
   private var newestAllocated: UInt64?
   /// Whether the reserve was used by a writer and has not been refilled yet.
   private let hasUsedReserve = Atomic<Bool>(false)
@@ -66,18 +67,19 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// The shared counter tells whether a sync is needed; whether this process created the file does
-  /// not, because the creator may have died before its sync. The counter is segment + 1, so that 0
-  /// means none.
+  /// The shared counter `named` shows whether a sync is needed. It does not matter which process
+  /// created the file, because that process may have died before its sync. The counter is the
+  /// segment number + 1, so that 0 means that no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, it may have become this segment, whose name may have been synced when
-    // it belonged to another file.
+    // If there is no reserve, it may have been renamed to this segment. The counter may then refer
+    // to an earlier file with this name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // A later successful sync does not show that the names of this failed one are durable.
+      // Even if a later sync succeeds, it does not prove that the names of this failed sync are
+      // durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
     }
@@ -109,8 +111,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Empties the segments after `last`: those that a writer has allocated and abandoned, and those
-  /// created ahead of the writer.
+  /// Empties the segments after `last`: segments that a writer has allocated and abandoned, and
+  /// segments created ahead of the writer.
   ///
   /// The files keep their durable names but none of their bytes, so that the space of a transaction
   /// that filled the disk is freed. The next process that needs such a segment creates it again.
@@ -125,14 +127,14 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments after the last one in use, which contains the newest commit or was allocated
-  /// since.
+  /// Creates segments after the last segment in use, which contains the newest commit or was
+  /// allocated after that commit.
   ///
-  /// An incomplete segment is created again only if no commit can have reached it. A segment with
-  /// frames retained for a held generation looks incomplete too, because maintenance punches out
-  /// its header.
+  /// An incomplete segment is created again only if no commit can have reached it. Otherwise,
+  /// frames that are retained for a held generation could be lost: their segment looks incomplete
+  /// too, because maintenance punches out its header.
   ///
-  /// - Parameter appended: Returns the newest appended commit of any process.
+  /// - Parameter appended: A function that returns the newest commit that any process has appended.
   package func refill(lineage: UInt64, appended: () -> FrameNumber) throws(StorageError) {
     try making.withLock { () throws(StorageError) in
       let newest = files.geometry.segment(of: appended())
@@ -140,9 +142,9 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // Other processes may append, and maintenance runs may punch holes, during this check, so
-        // the newest commit is read again. Maintenance changes nothing after it, and no process can
-        // allocate a segment meanwhile.
+        // During this check, other processes may append commits and maintenance runs may punch
+        // holes, so the newest commit is read again. Maintenance changes nothing after that commit,
+        // and no process can allocate a segment meanwhile.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

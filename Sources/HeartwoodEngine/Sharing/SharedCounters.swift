@@ -37,14 +37,14 @@ package enum DecisionLayout {
   package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
 }
 
-/// The generations that can still be read, as the last maintenance run decided; only these can be
-/// pinned.
+/// The generations that are still readable, as decided by the last maintenance run; only these can
+/// be pinned.
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
   /// The newest retained generation; every commit from this one on is readable.
   package var newestRetained: FrameNumber
-  /// The retained generations below `newestRetained`, ascending.
+  /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
 
   package init(low: FrameNumber, newestRetained: FrameNumber, olderRetained: [FrameNumber]) {
@@ -61,9 +61,9 @@ package struct DecisionRecord: Hashable, Sendable {
 
 /// The shared counters of a store, each of which is atomic and meaningful on its own.
 ///
-/// Counters that contain a generation only grow. `writer` is used in messages only.
+/// A counter that contains a generation only grows. The counter `writer` is used in messages only.
 ///
-/// The counters are in the mapped `counters` file and are valid for one boot of one machine. They
+/// The counters are in the mapped file `counters`, and are valid for one boot of one machine. They
 /// remain usable if a process dies at any instruction. `Docs/Internals/Concurrency.md` lists the
 /// lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
@@ -128,7 +128,7 @@ package final class SharedCounters: @unchecked Sendable {
   package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
   package func setFailed() { store(1, CountersLayout.failed) }
 
-  /// The failure of the last maintenance run, in any process; `nil` if it succeeded.
+  /// The failure of the last maintenance run in any process, or `nil` if that run succeeded.
   package var maintenanceFailure: MaintenanceFailure? {
     MaintenanceFailure(word: load(CountersLayout.maintenanceError))
   }
@@ -140,18 +140,18 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing after an error that leaves the contents of the files unknown.
   ///
-  /// After a full disk the transaction is rolled back. A wait that timed out, or a call that was
-  /// refused, has changed nothing.
+  /// Other errors do not disable writing: if the disk is full, the transaction is rolled back, and
+  /// a wait that timed out or a call that was refused has changed nothing.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
   }
 
-  /// Returns whether the counters are consistent: no counter is beyond one that it depends on, and
+  /// Returns whether the counters are consistent: no counter exceeds another that bounds it, and
   /// every named generation can be pinned.
   ///
-  /// With damaged counters, a commit could be treated as durable, or a named generation could be
-  /// reclaimed. Call this only while no other process has the store open.
+  /// If the counters are damaged, a commit could wrongly be treated as durable, or a named
+  /// generation could be reclaimed. Call this only while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return checkpointed <= floor && floor <= durable && durable <= committed
@@ -173,10 +173,11 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Publishes a decision: fills the copy that is not published, then switches to that copy.
+  /// Publishes a decision, by filling the copy that is not published and then switching to that
+  /// copy.
   ///
   /// If there are more retained generations than fit, the lowest are listed and the next one
-  /// becomes `newestRetained`: all of them stay readable, but less log is reclaimed.
+  /// becomes `newestRetained`. All of them stay readable, but less log is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

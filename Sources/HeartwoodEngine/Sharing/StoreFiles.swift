@@ -16,30 +16,32 @@ package final class StoreFiles: Sendable {
   package let structure: StructureCheck
   package let suspensions = Suspensions()
   package let activity = ActivityCounters()
-  /// Allocates the segments that a writer needs.
+  /// The allocator of the segments that a writer needs.
   package let allocator: SegmentAllocator
   /// The commit after which the log is read from its group headers.
   package let start: CommitPoint
-  /// Serialises maintenance runs.
+  /// The lock that serialises maintenance runs.
   package let maintenance: ExclusiveByte
-  /// Serialises changes of the list of named generations.
+  /// The lock that serialises changes to the list of named generations.
   package let keeping: ExclusiveByte
-  /// The maximum time that a call waits for an operation of another process; `nil` for no limit.
+  /// The maximum time that a call waits for an operation of another process, or `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// Checks that the file names of the store still refer to the open files.
+  /// The check that the file names of the store still refer to the open files.
   package let opened: OpenedFiles
-  /// Tracks the waits of this process that have no time limit.
+  /// The waits of this process that have no time limit.
   package let waits = LockWaits()
-  /// The result of the last log reclamation.
+  /// The record of the last log reclamation by this process.
   package let reclaimed = LogReclamationRecord()
 
   /// Collects the files of an open store.
   ///
   /// - Parameters:
   ///   - start: The commit after which the log is read from its group headers.
-  ///   - countersFile: The file of `counters`; `nil` if they are private to this process.
-  ///   - busyMilliseconds: The time that a writer waits for a process that creates segments or
-  ///     replaces the list of named generations; in both cases the writer has changed nothing yet.
+  ///   - countersFile: The identity of the file `counters`, or `nil` if the counters are private to
+  ///     this process.
+  ///   - busyMilliseconds: The maximum time that a writer waits while another process creates
+  ///     segments or replaces the list of named generations. In both cases, the writer has changed
+  ///     nothing yet.
   package init(
     pageFile: PageFile, log: LogFiles, counters: SharedCounters, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,
@@ -67,7 +69,7 @@ package final class StoreFiles: Sendable {
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 
-  /// Closes the descriptors of mapped segments that will not be written to any more.
+  /// Closes the descriptors of mapped segments that will not be written to again.
   package func closeDurableSegments() { log.closeMapped(upTo: counters.durable) }
 
   /// Deletes segments that are no longer needed.

@@ -1,4 +1,5 @@
-/// The locks of a process on one store, such as those for its presence and its live generations.
+/// The locks of a process on one store, such as the locks for its presence and its live
+/// generations.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
 /// when another descriptor of the file is closed. No process ever locks the byte of a live
@@ -12,7 +13,7 @@ package final class StoreLocks: Sendable {
     try file.lock(kind, byte..<(byte + 1))
   }
 
-  /// Waits for conflicting locks on a byte, then locks it.
+  /// Waits until a byte has no conflicting lock, then locks it.
   package func waitForLock(_ kind: LockKind, byte: UInt64) throws(StorageError) {
     try file.waitForLock(kind, byte..<(byte + 1))
   }
@@ -31,7 +32,7 @@ package final class StoreLocks: Sendable {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a generation. Heartwood never takes such a "
-          + "lock. Find out which program locks this file.", file: file.path)
+          + "lock. Find out which program is locking this file.", file: file.path)
     }
   }
 
@@ -39,7 +40,7 @@ package final class StoreLocks: Sendable {
     try unlock(byte: LockByte.live + generation)
   }
 
-  /// Returns the generations in `range` that other owners have locked, ascending.
+  /// Returns the generations in `range` that other owners have locked, in ascending order.
   package func liveElsewhere(in range: Range<FrameNumber>) throws(StorageError) -> [FrameNumber] {
     let bytes = (LockByte.live + range.lowerBound)..<(LockByte.live + range.upperBound)
     return try lockedElsewhere(in: bytes).flatMap { run in
@@ -47,10 +48,10 @@ package final class StoreLocks: Sendable {
     }
   }
 
-  /// Returns the bytes in a range that other owners have locked, ascending.
+  /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
   ///
-  /// A query returns any conflicting lock, not necessarily the lowest. The rest of the range is
-  /// queried again until a query finds nothing: at most 2k + 1 queries for k locks.
+  /// A query returns any conflicting lock, not necessarily the lowest, so the parts of the range
+  /// before and after it are queried too. This takes at most 2k + 1 queries for k locks.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Counts the suspensions of a store in this process: pages read before a suspension must not be
-/// used after it.
+/// Counts the suspensions of a store in this process, because pages that were read before a
+/// suspension must not be used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -19,9 +19,9 @@ package final class Suspensions: @unchecked Sendable {
   /// The current period.
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions, which is checked for each page.
+  /// A period between two suspensions; each page read checks that it has not passed.
   ///
-  /// It retains nothing, and is valid only while its `Suspensions` object exists.
+  /// It retains no object, and is valid only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64

@@ -1,7 +1,7 @@
-/// The PID of the current writer and its start time, in one shared counter; used in messages only.
+/// The PID of the current writer and the time at which it started, encoded in one shared counter.
 ///
-/// The counter is stored under the writer lock, without a system call. If a writer dies, its claim
-/// remains until the next writer replaces it.
+/// It is used in messages only. The counter is stored under the writer lock, without a system call.
+/// If a writer dies, its claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
   /// The start, in milliseconds of the monotonic clock, which all processes of a machine share.

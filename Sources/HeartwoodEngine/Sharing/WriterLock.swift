@@ -11,7 +11,7 @@ package final class WriterLock: @unchecked Sendable {
   private let process = ProcessIdentity.own
   /// The value of `rings` when this process last yielded; used only by the thread whose turn it is.
   private var answeredRings: UInt64 = 0
-  /// A random number that identifies this process in the counter of the last writer.
+  /// A random number that identifies this process in the counter `lastWriter`.
   private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()
@@ -40,7 +40,7 @@ package final class WriterLock: @unchecked Sendable {
   ///
   /// - Precondition: The thread does not already hold the writer lock; otherwise it would wait for
   ///   itself.
-  /// - Throws: `busy` after `timeout` milliseconds; with `nil`, the wait has no limit.
+  /// - Throws: `busy` after `timeout` milliseconds. If `timeout` is `nil`, the wait has no limit.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
@@ -85,22 +85,22 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If the unlock fails, the byte stays locked by this process, and its next writer can still
+    // If the unlock fails, the byte stays locked by this process, whose next writer can still
     // enter.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
 
-  /// Locks the writer byte, after waiting for writers of other processes.
+  /// Locks the writer byte, after waiting for writers in other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Rings the doorbell. The current writer checks it before it reacquires the lock; polling does
-    // not queue, so this process could otherwise starve.
+    // Ring the doorbell, which the current writer checks before it reacquires the lock. Without it,
+    // this process could starve, because polling does not queue.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on the doorbell byte. Find out which program "
-          + "locks the file `locks`.")
+          + "is locking the file `locks`.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0
@@ -117,17 +117,20 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again, unless it is suspended.
+  /// The interval at which a waiting writer rings again; a suspended process does not ring.
   private static let ringMilliseconds: UInt64 = 5
 
-  /// The longest sleep between two attempts: without a queue, an attempt succeeds only while the
-  /// lock is free.
+  /// The longest sleep between two attempts.
+  ///
+  /// It is short because waiting processes do not queue: an attempt succeeds only if the lock is
+  /// free at that moment.
   private static let longestPauseMicroseconds: UInt64 = 200
 
   /// The maximum time for which this process yields after a ring.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Yields to a writer of another process, if it has rung and this process was the last writer.
+  /// Yields to a writer in another process, if that writer has rung and this process was the last
+  /// writer.
   ///
   /// This process yields only once for each ring, because the process that rang may be suspended by
   /// now.
@@ -190,8 +193,8 @@ package final class WriterLock: @unchecked Sendable {
         + "that writer's transactions, or increase `busyTimeout`.")
   }
 
-  /// The end of a sentence that names the current writer and its age; empty if the writer is
-  /// unknown.
+  /// The end of a sentence that names the current writer and the time since it started, or an empty
+  /// string if the writer is unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)

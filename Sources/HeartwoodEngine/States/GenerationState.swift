@@ -56,14 +56,14 @@ package final class GenerationState: @unchecked Sendable {
   /// A view of the pages in this state, valid while the state exists.
   package var view: PageView { PageView(source: source) }
 
-  /// Returns a loader for a transaction that builds on this state and has written to more segments.
+  /// Returns a page loader for a transaction that builds on this state and may have added segments.
   func loader(for segments: SegmentTable) -> PageLoader {
     if segments === self.segments { return loader }
     return PageLoader(
       files: loader.files, segments: segments, windows: loader.windows, alwaysVerifies: false)
   }
 
-  /// Returns a source for a transaction that builds on this state.
+  /// Returns a page source for a transaction that builds on this state.
   ///
   /// - Parameters:
   ///   - index: The index of this state, plus the pages that the transaction has written to the

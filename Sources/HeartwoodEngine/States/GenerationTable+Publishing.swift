@@ -4,8 +4,8 @@ extension GenerationTable {
   ///
   /// The caller holds the writer lock.
   ///
-  /// - Complexity: One check of a page header if no other process has written; otherwise as
-  ///   ``pinNewest()``.
+  /// - Complexity: One check of a page header if no other process has written; otherwise the same
+  ///   as ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.counters.appended
     var state = lock.withLock { appendedState }
@@ -26,7 +26,7 @@ extension GenerationTable {
     lock.withLock { appendedState = state }
   }
 
-  /// Publishes a state to new readers, unless a newer one is visible already.
+  /// Publishes a state to new readers, unless a newer state is already visible.
   package func publishVisible(_ state: GenerationState) {
     files.counters.raise(CountersLayout.committed, to: state.generation)
     lock.withLock { advanceVisible(state) }
@@ -42,8 +42,8 @@ extension GenerationTable {
 
   /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. If the process died between the two steps in the
-  /// opposite order, the floor could be above every visible generation.
+  /// `committed` is raised before `durable`. In the opposite order, if the process died between the
+  /// two steps, the floor could be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)

@@ -24,14 +24,14 @@ extension GenerationTable {
   /// S1: releases every live generation and ends its snapshots; nothing can be pinned until
   /// ``resume(at:)``.
   ///
-  /// - Throws: `suspended` if the table is already suspended; `io` if a lock cannot be released,
-  ///   after the others were released.
+  /// - Throws: `suspended` if the table is already suspended; `io` if a lock could not be released,
+  ///   but only after all other locks have been released.
   package func suspend() throws(StorageError) {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Waits for threads that are building a state: each holds a verified lock and is about to add
-    // an entry.
+    // Wait for threads that are building a state, because each of them holds a verified lock and is
+    // about to add an entry.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

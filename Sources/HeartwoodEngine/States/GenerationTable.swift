@@ -1,9 +1,9 @@
 /// The live generations of this process, and the newest states.
 ///
-/// Each live generation has a reference count and one lock byte, which is locked with the first
-/// reference and unlocked with the last. The lock of this table is held from locking the byte until
-/// the pin is verified, so that no other thread shares an unverified pin. Steps are numbered as in
-/// `Docs/Internals/Concurrency.md`.
+/// Each live generation has a reference count and one lock byte, which is locked for the first
+/// reference and unlocked after the last one. The lock of this table is held from the time the byte
+/// is locked until the pin is verified, so that no other thread shares an unverified pin. Steps are
+/// numbered as in `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
@@ -12,14 +12,14 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads, by generation, that have a verified lock on it and are building its
-  /// state.
+  /// For each generation, the number of threads that have a verified lock on it and are building
+  /// its state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether the linger observer was notified, and has not yet found that no pin lingers.
+  /// Whether `onLinger` has been called for a pin that may still linger.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
@@ -56,8 +56,8 @@ package final class GenerationTable: @unchecked Sendable {
   /// P1: pins the newest generation that any process has made visible.
   ///
   /// - Complexity: No system call if this process has already pinned the generation, otherwise one.
-  ///   If another process has committed it, one page read for each group since the newest state
-  ///   known to this process.
+  ///   If another process has committed it, also one page read for each group since the newest
+  ///   state known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -73,8 +73,8 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // Otherwise a maintenance run has raised the floor since `committed` was read, so the newest
-      // generation is read again.
+      // If the pin is not verified, a maintenance run has raised the floor since `committed` was
+      // read, so the newest generation is read again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
@@ -113,11 +113,11 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins a given generation that another owner holds, or that no maintenance run has released
-  /// yet.
+  /// P3: pins the given generation, which another owner must hold, or no maintenance run may have
+  /// released yet.
   ///
-  /// - Throws: `generationExpired` if a maintenance run has decided that it is dead, or if it was
-  ///   never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
+  /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
+  ///   if it was never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
   /// - Complexity: One system call; reads the group headers of the log if the generation's state is
   ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
@@ -132,7 +132,7 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       if !hasDecided {
-        // The lock of the table must not be held during the wait: the deciding thread needs it.
+        // The lock of the table is released during the wait, because the deciding thread needs it.
         lock.wait(milliseconds: 1)
         lock.release()
         let since = start ?? SystemThread.monotonicMilliseconds
@@ -146,7 +146,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Checks that the wait for a decision has not exceeded `busyTimeout`.
   ///
-  /// - Throws: `busy` if it has; the process of the maintenance run may be suspended.
+  /// - Throws: `busy` if it has, for example because the process of the maintenance run is
+  ///   suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
@@ -158,7 +159,7 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Performs steps 3 to 6 of P3; returns `false` while a maintenance run is deciding.
+  /// Performs steps 3 to 6 of P3, or returns `false` if a maintenance run is deciding.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
     let counters = files.counters
     guard generation <= counters.committed else { throw Self.expired(generation) }
@@ -177,15 +178,16 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run of another process is deciding; a run that has died is not.
+  /// Returns whether a maintenance run of another process is deciding; a run whose process has died
+  /// does not count.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Adds a generation whose lock is verified, so that no maintenance run can release it.
+  /// Pins a generation whose lock is verified, so that no maintenance run can release it.
   ///
-  /// The caller holds the table's lock, which is released to build the state, and is not held on
+  /// The caller holds the table's lock. It is released while the state is built, and is not held on
   /// return.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
@@ -211,11 +213,11 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns the state of a generation: a known state, or one built from the nearest known state or
-  /// from the files.
+  /// Returns the state of a generation: a known state, or a state that is built from the nearest
+  /// known one or from the files.
   ///
-  /// The caller needs a verified pin of the generation, the maintenance lock, or, for the newest
-  /// appended generation, the writer lock.
+  /// The caller needs a verified pin of the generation, or the maintenance lock; for the newest
+  /// appended generation, the writer lock suffices.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
     if let state = known.first(where: { $0.generation == generation }) { return state }
@@ -262,8 +264,8 @@ package final class GenerationTable: @unchecked Sendable {
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if it was not used since the last call; returns whether a pin still
-  /// lingers.
+  /// Drops the lingering pin if it was not used since the last call, and returns whether a pin
+  /// still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false
@@ -287,8 +289,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a maintenance run of this process is deciding; pins of a given generation wait
-  /// until it has decided.
+  /// Records whether a maintenance run of this process is deciding; while it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

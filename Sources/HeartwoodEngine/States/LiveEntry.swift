@@ -2,7 +2,8 @@
 ///
 /// Guarded by the lock of its table.
 package final class LiveEntry: @unchecked Sendable {
-  // @unchecked because every field but the constant one is accessed under the table's lock.
+  // @unchecked because all fields except the constant `generation` are accessed under the table's
+  // lock.
   package let generation: FrameNumber
   var state: GenerationState
   var references = 0

@@ -5,19 +5,20 @@ package struct LogStart {
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
   package let point: CommitPoint
-  /// The locations of the pages at `point` that are not in the page file.
+  /// The locations of the pages that are not in the page file, as of `point`.
   package let index: PageIndex
   /// The lineages that have ended at or before `point`.
   package let lineages: [EndedLineage]
-  /// The map, if it extends beyond the page file's state.
+  /// The map of retained frames, or `nil` if it does not extend beyond the page file's state.
   package let map: RetainedFrameMap?
-  /// The serial number of the map in the file, whether or not the map is used.
+  /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Creates the start for reading the log up to `generation`.
+  /// Determines where to start reading the log up to `generation`, or returns `nil` if that
+  /// generation is no longer available.
   ///
-  /// Returns `nil` if the generation is no longer available: it is older than the page file's
-  /// state, or it is within the map and not one of the retained generations.
+  /// A generation is not available if it is older than the page file's state, or if it is in the
+  /// range of the map but is not one of its retained generations.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -48,8 +49,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // A map that was written for a later state of the page file lacks the pages between the two
-    // states.
+    // A map that was written for a later state of the page file does not list the pages that were
+    // written back between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
@@ -62,7 +63,8 @@ package struct LogStart {
 
   /// Whether the page file has advanced since its header was read.
   ///
-  /// A map is written only after the header of the state at which it starts is durable.
+  /// It has if the map starts after the state in that header, because a map is written only after
+  /// the header of the state at which it starts is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
@@ -71,7 +73,7 @@ package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
-  /// The number of commits after the start.
+  /// The number of commits found after the start.
   package private(set) var commitCount = 0
   /// The number of segments whose footer was read instead of their group headers.
   package private(set) var footerCount = 0

@@ -1,7 +1,8 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states are live, so no checkpoint has passed the older one. The index of the newer state
-/// therefore has an entry for every page written between the two, however the index was built.
+/// Both states are live, so no checkpoint has advanced beyond the older one. The index of the newer
+/// state therefore has an entry for every page that was written between the two states, however the
+/// index was built.
 package struct PageDifference {
   /// The pages in use in the newer state that were written after the older one, in page order.
   package private(set) var written: [PageNumber] = []
@@ -13,7 +14,7 @@ package struct PageDifference {
   /// Compares two states; `older` must not be newer than `newer`.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
-  /// - Complexity: One bitmap page of each state read for each bitmap that covers a written page.
+  /// - Complexity: For each bitmap that covers a written page, one page of each state is read.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer
@@ -32,8 +33,8 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // The older state may have bitmaps beyond the end of the newer one, where none of their pages
-    // exist.
+    // The older state may have bitmaps beyond the end of the newer state, in which the pages that
+    // they cover no longer exist.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))
@@ -41,10 +42,10 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages of one bitmap that only the older state uses and that were not written after
-  /// it.
+  /// Adds the pages covered by one bitmap that only the older state uses and that were not written
+  /// after it.
   ///
-  /// Written pages are found through the index instead.
+  /// Pages that were written are found through the index instead.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -77,8 +77,8 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Returns a node that contains the entry, directly or in a child; consumes the caller's
-  /// reference.
+  /// Returns a node that contains the entry, directly or in a descendant, and consumes the caller's
+  /// reference to `node`.
   // The recursion has at most six levels, through nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
@@ -172,7 +172,8 @@ extension PageIndex {
 
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Returns the index of a slot's word, whether or not the slot has one.
+    /// Returns the position of a slot's word among the words of the node, whether or not the slot
+    /// has a word.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -189,7 +190,8 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // If every lower slot has a word, no bits need to be counted, which is slow on some machines.
+      // Counting bits is slow on some machines, and is not necessary if every lower slot has a
+      // word.
       let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ wordIndex]
     }
@@ -214,8 +216,8 @@ extension PageIndex {
 
     // MARK: Creating and changing
 
-    /// Returns an unshared node that has the entries of `node` and a word for `slot`; consumes the
-    /// caller's reference.
+    /// Returns an unshared node that has the entries of `node` and a word for `slot`, and consumes
+    /// the caller's reference to `node`.
     fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
       let bit: UInt64 = 1 << UInt64(slot)
       guard let node else { return Node(slots: bit, newest: 0) }
@@ -242,7 +244,7 @@ extension PageIndex {
       return copy
     }
 
-    /// Creates a node without entries that has a word for each of these slots.
+    /// Creates a node that has a zero word, and therefore no entry, for each of the given slots.
     private init(slots: UInt64, newest: FrameNumber) {
       let capacity = Self.capacity(for: slots)
       let isFull = capacity == Self.slotCount
@@ -257,7 +259,7 @@ extension PageIndex {
       PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
     }
 
-    /// Inserts a word for a slot without one, in a node with free capacity.
+    /// Inserts a word for a slot that has none, in a node with spare capacity.
     private func open(_ slot: Int) {
       let wordIndex = wordIndex(of: slot)
       (words + wordIndex + 1).update(

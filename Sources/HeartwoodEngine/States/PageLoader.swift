@@ -1,4 +1,4 @@
-/// Finds, reads and verifies the pages that the fast path cannot return.
+/// Finds, reads and verifies the pages that the fast path of ``PageView/page(_:)`` cannot return.
 ///
 /// Thread-safe. It is owned by the states that read through it.
 package final class PageLoader: Sendable {
@@ -36,8 +36,8 @@ package final class PageLoader: Sendable {
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
       // A checkpoint has deleted the segment, and the page is now in the page file. While this
-      // generation is live, no checkpoint overwrites the page there: only a newer frame of the page
-      // up to this generation could do that.
+      // generation is live, no checkpoint overwrites the page there, because checkpoints stop at
+      // this generation, which contains no newer frame of the page.
       return try files.pageFile.read(number, into: target)
     }
   }
@@ -92,7 +92,7 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) was found in the location of frame \(frame).", file: name, page: number)
+        "Frame \(found) was found where frame \(frame) should be.", file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(

@@ -1,7 +1,7 @@
 /// One page in memory, valid until it is released to the view it came from.
 package struct PageReference {
   package let bytes: Bytes
-  /// The cache entry to unpin; `nil` if the page is in a mapping or belongs to the writer.
+  /// The cache entry to unpin, or `nil` if the page is in a mapping or belongs to the writer.
   let entry: Unmanaged<PageCache.Entry>?
 }
 
@@ -24,10 +24,10 @@ package struct PageSource {
   /// The number of pages in this state.
   var pageCount: PageNumber
   let isMapped: Bool
-  /// The writer's own pages; `nil` for readers.
+  /// The writer's own pages, or `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// Incremented by each change that the writer makes.
+  /// A counter that is incremented by each change that the writer makes.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period
@@ -76,9 +76,9 @@ package struct PageView {
 
   /// Returns the verified page with this number.
   ///
-  /// - Throws: `corrupt` if the number is out of range or the bytes are not as written; `io` if
-  ///   they cannot be read; otherwise as ``requireCurrent()``.
-  /// - Complexity: No system call and no lock in `.mapped` reading once the page was verified.
+  /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
+  ///   cannot be read; any error of ``requireCurrent()``.
+  /// - Complexity: No system call and no lock in `.mapped` reading once the page has been verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source

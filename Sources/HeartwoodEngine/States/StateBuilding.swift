@@ -1,10 +1,11 @@
 extension StoreFiles {
-  /// X1: locates the pages of a generation, from the page file's header, the map, and the footers
-  /// and group headers of the log after them.
+  /// X1: locates the pages of a generation, using the page file's header, the map, and the footers
+  /// and group headers of the log after the map.
   ///
   /// The caller needs a verified pin of the generation or the maintenance lock, so that no
-  /// maintenance run releases it meanwhile. A run may still advance the page file up to the
-  /// generation, delete segments and punch holes; the search then starts again with an empty index.
+  /// maintenance run releases the generation meanwhile. A run may still advance the page file up to
+  /// the generation, delete segments and punch holes; in that case, the search starts again with an
+  /// empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -44,9 +45,9 @@ extension StoreFiles {
   /// Returns the newest header slot whose state is announced in the shared counters.
   ///
   /// A checkpoint announces a state only after its slot is synced. Until then the slot can be read,
-  /// but pages of its state are not accepted from the page file. If the sync fails, they never are.
-  /// The previous slot serves equally well, because the log still holds everything between the two
-  /// states.
+  /// but pages of that state are not accepted from the page file; if the sync fails, they never
+  /// will be. The previous slot can be used just as well, because the log still holds everything
+  /// between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed
@@ -74,7 +75,8 @@ extension StoreFiles {
     return walk.point.frame == generation ? (walk, table) : nil
   }
 
-  /// Returns the state of a generation that ``located(at:isMapped:)`` finds.
+  /// Builds the state of a generation from the page locations that ``located(at:isMapped:)``
+  /// returns.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let found = try located(at: generation, isMapped: log.isMapped)
     closeDurableSegments()
@@ -82,13 +84,12 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// X2: builds the state of a newer generation by reading the log after a known state.
-  ///
-  /// Returns `nil` if the log no longer leads to that generation.
+  /// X2: builds the state of a newer generation by reading the log after a known state, or returns
+  /// `nil` if the log no longer leads to that generation.
   ///
   /// The caller needs a verified pin of the newer generation or the writer lock. A frame in the
-  /// older index still exists if the newer generation contains it, whatever maintenance runs have
-  /// done meanwhile.
+  /// index of the known state then still exists if the newer generation contains it, whatever
+  /// maintenance runs have done meanwhile.
   ///
   /// - Complexity: Reads one page for each group between the two generations, and one more for each
   ///   segment.
@@ -106,7 +107,7 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // A changed bitmap may contain free pages below the lowest one known.
+        // A changed bitmap may have free pages below the lowest known free page.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }
@@ -118,15 +119,15 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Another process has advanced the page file, whose pages need no index entries and no
-    // segments.
+    // Another process has advanced the page file. Pages that are now in it need no index entries
+    // and no segments.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
   /// Returns the segments from `first` to `last`.
   ///
-  /// If both are the same known segment, the directory is not read.
+  /// The directory is not read if both are the same known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -134,14 +135,13 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit that follows `state`, whose writer died before
-  /// announcing it.
-  ///
-  /// Returns `nil` if there is no such commit.
+  /// W2: returns the state after the complete commit that follows `state` and whose writer died
+  /// before announcing it, or `nil` if there is no such commit.
   ///
   /// The caller holds the writer lock.
   ///
-  /// - Complexity: One check of a page header, which needs no system call in mapped files.
+  /// - Complexity: One check of a page header if there is no such commit, without a system call if
+  ///   files are mapped.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)

@@ -49,7 +49,7 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count that has room for all pages in use, if they are moved
+  /// Returns the smallest page count that all pages in use would fit into, if they were moved
   /// together.
   ///
   /// - Complexity: One page read for each bitmap.

@@ -1,13 +1,13 @@
-/// The writer's pages by number, in an open-addressing hash table: a transaction looks up a page in
-/// it at every step of a tree descent.
+/// An open-addressing hash table of the writer's pages, by page number.
 ///
-/// A savepoint keeps the pages it would restore in a table of its own.
+/// It must be fast, because a transaction looks up a page in it at every step of a tree descent. A
+/// savepoint keeps the pages that it would restore in a table of its own.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position; no page has it.
+  /// The number that marks an unused position; no page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -32,7 +32,7 @@ package struct WorkingTable {
     return position
   }
 
-  /// Returns the writer's bytes of a page, or `nil` if the writer has none.
+  /// Returns the writer's version of a page, or `nil` if the writer has none.
   @inline(__always)
   func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
     blocks[position(of: number)]

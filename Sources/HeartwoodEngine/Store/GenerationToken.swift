@@ -1,8 +1,9 @@
-/// A token that names one generation of one store in another thread, another process, or a file.
+/// A token that identifies one generation of one store, for use in another thread, in another
+/// process or in a file.
 ///
-/// A token does not keep its generation readable. Hold a snapshot until the recipient has one, or
-/// keep the generation under a name. The text of a token has no spaces and can be passed on a
-/// command line.
+/// A token does not keep its generation readable. Hold a snapshot of the generation until the
+/// recipient has one, or keep the generation under a name. The text of a token has no spaces and
+/// can be passed on a command line.
 public struct GenerationToken: Hashable, Sendable {
   /// The store that the token belongs to.
   package let store: StoreIdentity
@@ -28,7 +29,8 @@ public struct GenerationToken: Hashable, Sendable {
 }
 
 extension GenerationToken: LosslessStringConvertible {
-  /// The token as text: store, lineage and digest in hexadecimal digits, then the generation.
+  /// The token as text: the store, the lineage and the digest in hexadecimal, then the generation
+  /// in decimal, separated by periods.
   public var description: String {
     let words = [store.high, store.low, lineage, digest]
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
@@ -65,7 +67,7 @@ extension GenerationToken: Codable {
 }
 
 extension Snapshot {
-  /// The token of this generation, for other threads, processes and files.
+  /// The token of the snapshot's generation, for use in other threads, processes and files.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }
@@ -74,11 +76,11 @@ extension Snapshot {
 extension Store {
   /// Pins the generation that a token names.
   ///
-  /// Any process may have created the token, even before a restart of the machine.
+  /// The token may have been created by any process, even before the machine was restarted.
   ///
   /// - Throws: `foreignStore` if the token belongs to another store, or to a copy of this store
-  ///   that has diverged; otherwise as ``snapshot(at:)-(Generation)``.
-  /// - Complexity: As ``snapshot(at:)-(Generation)``.
+  ///   that has diverged; any error of ``snapshot(at:)-(Generation)``.
+  /// - Complexity: The same as ``snapshot(at:)-(Generation)``.
   public func snapshot(at token: GenerationToken) throws -> Snapshot {
     try requireOpen()
     guard token.names(files.identity) else { throw foreign("another store") }

@@ -1,4 +1,4 @@
-/// A generation that can be read because a snapshot, a process or a name holds it.
+/// A generation that stays readable because a snapshot, another process or a name holds it.
 public struct LiveGeneration: Hashable, Sendable {
   /// The generation.
   public var generation: Generation
@@ -8,13 +8,13 @@ public struct LiveGeneration: Hashable, Sendable {
   public var snapshotCount: Int
   /// The names under which the generation is kept.
   public var names: [String]
-  /// The processes that are known to hold the generation: this one, and others that have held it
-  /// for about a second.
+  /// The processes that are known to hold the generation: this process, and other processes that
+  /// have held it for about a second.
   public var holders: [StoreHolder]
   /// The number of bytes of log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees them, in addition to frames of
-  /// pages that can then be written back to the page file.
+  /// Once the generation is released, the next maintenance run frees these bytes, and also the
+  /// frames of pages that can then be written back to the page file.
   public var retainedByteCount: Int
 }
 
@@ -80,12 +80,12 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the held generations, the oldest first: those that this process or another one holds,
-  /// and named generations.
+  /// Returns the generations that this process, another process or a name holds, the oldest first.
   ///
-  /// - Throws: `closed`, `io`, or `corrupt` if the list of named generations is corrupt.
-  /// - Complexity: Reads the map and the log's group headers for each generation without a snapshot
-  ///   in this process.
+  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
+  ///   corrupt.
+  /// - Complexity: Reads the map and the log's group headers for each generation that has no
+  ///   snapshot in this process.
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()

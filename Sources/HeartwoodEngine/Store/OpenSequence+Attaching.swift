@@ -1,8 +1,9 @@
 extension OpenSequence {
-  /// Attaches to a store that other processes have open; returns `nil` if no process has
+  /// Attaches to a store that other processes have open, or returns `nil` if no process has
   /// initialised its shared counters since the machine booted.
   ///
-  /// - Parameter writers: The byte that a process locks while it initialises the counters.
+  /// - Parameter writers: The byte that a process locks while it initialises the counters; `nil` to
+  ///   return without waiting for such a process.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -14,7 +15,8 @@ extension OpenSequence {
 
   /// Waits a moment for a process that is opening the store.
   ///
-  /// - Throws: `busy` if the other process takes longer than `busyTimeout`; it may be suspended.
+  /// - Throws: `busy` if the other process takes longer than `busyTimeout`, for example because it
+  ///   is suspended.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -30,7 +32,7 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has the store open. This system provides no boot identity, so only one "
-          + "process at a time can have a store open. Close it there first.", file: path)
+          + "process at a time can have a store open. Close it in that process first.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
       let (counters, identity, file) = try countersFile(pages, .read),
@@ -62,8 +64,8 @@ extension OpenSequence {
 
   /// Returns the newest header slot, after checking that the page file is long enough for it.
   ///
-  /// If another process writes a newer slot and truncates the file between these two steps, they
-  /// are repeated.
+  /// If another process writes a newer slot and truncates the file between the two steps, both are
+  /// repeated.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -84,11 +86,9 @@ extension OpenSequence {
 
   /// P2: returns whether a private read-only core still has the newest state.
   ///
-  /// It does if no process has made the shared counters usable, and no complete commit follows the
-  /// newest known one.
-  ///
-  /// Valid headers are not enough here: recovery discards a commit above the durable watermark if
-  /// its images are invalid, so opening again would discard the commit again.
+  /// This is the case if no process has made the shared counters usable, and no complete commit
+  /// follows the newest known one. A commit with valid headers but invalid images is not complete:
+  /// recovery would discard it, so opening the store again would not yield a newer state.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -104,10 +104,10 @@ extension OpenSequence {
     return try !scanner.verifyImages(of: commit)
   }
 
-  /// S3: acquires the released presence lock again, and finds the newest generation.
+  /// S3: acquires the presence lock again, and returns the state of the newest generation.
   ///
-  /// Cached contents are still valid if the files are the same: frames never change, and the
-  /// verified bits of the page file are discarded if another process has run a checkpoint.
+  /// If the files are still the same, cached contents are still valid, because frames never change,
+  /// and the verified bits of the page file are discarded if another process has run a checkpoint.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence
@@ -144,7 +144,7 @@ extension OpenSequence {
     }
   }
 
-  /// P1: locks the newest generation, before there is a table of generations.
+  /// P1: locks the newest generation, for use before there is a table of generations.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -157,17 +157,19 @@ extension OpenSequence {
     }
   }
 
-  /// Maps the shared counters, and computes the value that marks them as usable.
-  ///
-  /// The value identifies this boot, this file `counters` and this file `pages`. Returns `nil` if
+  /// Maps the shared counters and computes the value that marks them as usable, or returns `nil` if
   /// there is no complete file `counters`.
+  ///
+  /// The value identifies the current boot and the files `counters` and `pages`. It is 0 if the
+  /// system provides no boot identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // The bytes are written, because writing to a mapped hole on a full disk kills the process.
+      // The bytes are written, not only reserved, because writing to a mapped hole on a full disk
+      // kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

@@ -61,22 +61,22 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
   }
 
-  /// Returns the shared counters and the value that marks them as usable; a read-only opening uses
-  /// private counters.
+  /// Returns the shared counters and the value that marks them as usable, or private counters if
+  /// the store is opened for reading only.
   private func sharedCounters(
     _ pages: any File
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity?) {
     guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
     guard let found = try countersFile(pages, .create) else {
       throw StorageError(
-        .io, "The file `counters` disappeared while it was created. Try again.", file: path)
+        .io, "The file `counters` disappeared while it was being created. Try again.", file: path)
     }
     return (found.counters, found.identity, found.file)
   }
 
   /// Continues with the counters of this boot.
   ///
-  /// Everything that was visible is in the files. A complete commit that follows is adopted, even
+  /// Everything that was visible is in the files. If a complete commit follows, it is adopted, even
   /// if its writer died before announcing it.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
@@ -101,11 +101,11 @@ extension OpenSequence {
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations below the newest that can be read in a new boot: named generations,
-  /// and those that a read-only process still has locked.
+  /// Returns the generations below the newest that can be read after a new boot: named generations,
+  /// and generations that a read-only process still has locked.
   ///
-  /// A lock alone is not enough: a generation that is within the map and not one of its retained
-  /// generations can no longer be read.
+  /// A lock alone is not enough, because a generation in the range of the map that is not one of
+  /// the map's retained generations can no longer be read.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -120,10 +120,10 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Initialises the counters of a new boot, except the decision record.
+  /// Initialises the counters for a new boot, except the decision record.
   ///
-  /// The floor is the newest commit, because a token of a released generation must not make that
-  /// generation readable again.
+  /// The floor is set to the newest commit, so that a token of a released generation cannot make
+  /// that generation readable again.
   private func initialise(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) {
@@ -142,8 +142,8 @@ extension OpenSequence {
 
   /// Rewrites the frames after `durable` with the same bytes, and syncs them.
   ///
-  /// After a failed sync, the system may consider pages written that are not on disk, so nothing
-  /// may rely on these frames before.
+  /// After a failed sync, the system may treat pages as written that are not on disk, so nothing
+  /// may rely on these frames until they have been rewritten.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {

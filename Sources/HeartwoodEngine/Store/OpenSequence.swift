@@ -12,8 +12,8 @@ struct OpenSequence {
     let state: GenerationState
     let lineages: [EndedLineage]
     var recovery: RecoveryReport
-    /// Whether the counters are private, because no process has opened the store for writing in
-    /// this boot of the machine.
+    /// Whether the counters are private, because no process has opened the store for writing since
+    /// the machine booted.
     var isPrivate = false
   }
 
@@ -37,7 +37,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the file `locks`, and checks that its locks work.
+  /// Opens the file `locks`, and checks that locking it works.
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
@@ -59,11 +59,12 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // From here on other processes may attach. The lock becomes shared without being released.
+        // From here on, other processes may attach. The lock becomes shared without being released.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // If this fails, the process that is opening the store has not finished, or has just died.
+      // If the lock is refused, another process is still opening the store. If attaching fails,
+      // that process has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -122,8 +123,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory belongs to a store, or creates it if the store is opened for
-  /// writing.
+  /// Checks that the directory contains a store or no other files, or creates it if the store is
+  /// opened for writing.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
@@ -193,7 +194,8 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Returns the error for a page file without an intact header: corruption, or not a store.
+  /// Returns the error for a page file without an intact header: `corrupt` if the file has the
+  /// signature of a store, otherwise `notAStore`.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }
@@ -225,7 +227,8 @@ struct OpenSequence {
   /// Returns whether to map the files.
   ///
   /// Mapping must be requested and supported by the file system, and no file may be shorter than
-  /// its mapping. A writer extends shorter files; a reader must not.
+  /// its mapping. Opening a store for writing extends shorter files; opening it for reading must
+  /// not.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

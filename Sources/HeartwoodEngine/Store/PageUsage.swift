@@ -20,9 +20,9 @@ public struct PageUsage: Hashable, Sendable {
 
   /// The type of the page.
   public var kind: Kind
-  /// The number of used bytes of the page, including its header; 0 for a free or damaged page.
+  /// The number of used bytes of the page, including its header.
   ///
-  /// For a bitmap, it is the page size.
+  /// It is 0 for a free or damaged page, and the page size for a bitmap.
   public var usedByteCount: UInt32
 
   /// Creates a description of a page.
@@ -31,7 +31,7 @@ public struct PageUsage: Hashable, Sendable {
     self.usedByteCount = usedByteCount
   }
 
-  /// Examines a verified page that is in use.
+  /// Creates a description of a verified page that is in use.
   fileprivate init(of page: Bytes) {
     let byteCount: Int
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {

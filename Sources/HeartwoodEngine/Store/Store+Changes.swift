@@ -9,13 +9,14 @@ extension Store {
   /// - Parameters:
   ///   - source: The generation at which the changes start; a snapshot of this store.
   ///   - target: The generation to which the changes lead; a snapshot of this store.
-  ///   - isWanted: A function that returns whether to compare a keyspace, by its name; if omitted,
-  ///     all are compared. Leaves of other keyspaces are not read.
+  ///   - isWanted: A function that returns whether to compare the keyspace with the given name; if
+  ///     omitted, all keyspaces are compared. Leaves of other keyspaces are not read.
   ///   - body: Called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `closed`;
   ///   `corrupt` or `io`; any error of `body`.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
-  ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
+  ///   and of the catalog, however large the store is. Needs memory for one key of each changed
+  ///   leaf.
   public func changes(
     from source: Snapshot, to target: Snapshot,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true },

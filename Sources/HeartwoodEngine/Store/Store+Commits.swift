@@ -1,9 +1,10 @@
 extension Store {
-  /// Returns the sequence of future commits of this process and all other processes.
+  /// Returns a sequence of future commits by this process and all other processes.
   ///
   /// The sequence yields the newest generation whenever it is newer than the last one yielded;
-  /// commits that occur while nothing awaits the sequence are yielded as one. It ends when the
-  /// store is closed or the waiting task is cancelled, and keeps the store open until then.
+  /// commits that occur while nothing awaits the sequence are combined into one element. It ends
+  /// when the store is closed or the waiting task is cancelled, and keeps the store open until
+  /// then.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -14,7 +15,7 @@ extension Store {
   /// Other processes wake this one through the file system, and only while it observes. If a
   /// notification is lost because its sender died, the commit is yielded within a second.
   ///
-  /// - Complexity: Without observers, a commit only costs one clock read, and one lock query per
+  /// - Complexity: Without observers, a commit costs only one clock read, plus one lock query per
   ///   tenth of a second.
   public func commits() -> Commits {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
@@ -72,8 +73,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval of checks for a first writer since the machine was started, which cannot know of
-  /// its readers.
+  /// The interval of checks for the first writer since the machine booted, which cannot notify
+  /// readers that opened the store before it.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
@@ -101,8 +102,8 @@ private final class CommitObserver: @unchecked Sendable {
     }
   }
 
-  /// Returns the signal of the store's current core; a private read-only core may have been
-  /// replaced.
+  /// Returns the signal of the store's current core, which may have replaced a private read-only
+  /// core.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

@@ -13,7 +13,7 @@ public struct CompactionResult: Hashable, Sendable {
   public var fileByteCount = 0
   /// The oldest live generation, if it still keeps the page file from shrinking.
   ///
-  /// A checkpoint truncates the file after this generation has been released.
+  /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
 }
 
@@ -31,8 +31,8 @@ extension Store {
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
   ///   trees or free space are corrupt. Pages that were moved before the error stay moved.
   /// - Complexity: Each moved page is read and written once, with its parent, and written again by
-  ///   a checkpoint; each leaf of a keyspace with large values at the end of the file is read once.
-  ///   The syncs are those of a checkpoint.
+  ///   a checkpoint; each leaf of a keyspace that has large values at the end of the file is read
+  ///   once. Syncs as often as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
     // A step of some thousand pages takes a fraction of a second and little memory.

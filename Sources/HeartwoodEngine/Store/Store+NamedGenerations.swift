@@ -1,9 +1,9 @@
 extension Store {
-  /// Keeps a generation under a name: it stays readable until ``release(_:)``, across restarts,
-  /// even if no process holds it.
+  /// Keeps a generation under a name, so that it stays readable until ``release(_:)``, even across
+  /// restarts and while no process holds it.
   ///
-  /// For each named generation, the log retains at most one more image of each page changed since;
-  /// see ``StoreStatistics/logByteBound``.
+  /// For each named generation, the log retains at most one additional image of each page that has
+  /// changed since; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation: the newest, or one that is held.
@@ -19,8 +19,8 @@ extension Store {
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a generation must have 1 to \(Limits.maxGenerationNameByteCount) bytes; this "
-          + "one has \(name.utf8.count).")
+        "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long; "
+          + "this one has \(name.utf8.count).")
     }
     // K1: the snapshot is released only after the list contains the name, so that every maintenance
     // run finds either the lock or the name.
@@ -32,8 +32,8 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // The snapshot is checked again here, because the store cannot be suspended while the list is
-      // being replaced.
+      // The snapshot is checked again here, where the store can no longer be suspended before the
+      // list is replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
@@ -58,16 +58,16 @@ extension Store {
     maintenance.scheduleAfterExpiry()
   }
 
-  /// Returns the named generations.
+  /// Returns the named generations by name.
   ///
-  /// - Throws: `closed`, `io`, or `corrupt` if the list is corrupt.
+  /// - Throws: `closed` or `io`; `corrupt` if the list is corrupt.
   public func namedGenerations() throws -> [String: Generation] {
     try requireOpen()
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: changes the list of named generations, and replaces its file if it
-  /// differs.
+  /// K1.3 to K1.6 and K2: changes the list of named generations, and replaces its file if the list
+  /// has changed.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -82,8 +82,8 @@ extension Store {
       do throws(StorageError) {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
-        // A power cut could now leave either list, so nothing may be reclaimed based on one of
-        // them.
+        // After a power cut, either list could be on disk, so nothing may be reclaimed on the basis
+        // of one of them.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

@@ -1,18 +1,18 @@
 extension Store {
   /// Releases all pins and locks of this process until ``resume()``.
   ///
-  /// Call it in an app that is about to be suspended: some systems terminate a suspended process
-  /// that holds a lock on a shared file. All committed transactions are durable on return. The call
-  /// affects all openings of this store in this process.
+  /// Call this method when an app is about to be suspended, because some systems terminate a
+  /// suspended process that holds a lock on a shared file. All committed transactions are durable
+  /// on return. The call affects all openings of this store in this process.
   ///
-  /// Earlier snapshots become invalid, even after ``resume()``: reading them throws
-  /// `generationExpired`, because other processes may overwrite their pages. No thread may be in
-  /// the middle of a read, because the memory that a `.mapped` store passes to readers may change.
-  /// Every other call except ``close()`` throws `suspended`; ``commits()`` keeps waiting.
-  /// Suspending a store twice has no effect.
+  /// Earlier snapshots become invalid and stay invalid after ``resume()``; reading them throws
+  /// `generationExpired`, because other processes may overwrite their pages. During the call, no
+  /// thread may be in the middle of a read, because the memory that a `.mapped` store passes to
+  /// readers may change. While the store is suspended, every other call except ``close()`` throws
+  /// `suspended`; ``commits()`` keeps waiting. Suspending a store twice has no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
-  ///   longer than `busyTimeout`, and then nothing has changed; `closed` or `io`.
+  ///   longer than `busyTimeout`, in which case nothing has changed; `closed` or `io`.
   /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
@@ -25,17 +25,17 @@ extension Store {
     }
   }
 
-  /// Resumes after ``suspend()``, with the changes that other processes have made meanwhile.
+  /// Resumes a suspended store, including the changes that other processes have made meanwhile.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
   ///   `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or `io`. The store
   ///   then stays suspended.
-  /// - Complexity: As pinning a generation that is not known to this process.
+  /// - Complexity: The same as pinning a generation that is not known to this process.
   public func resume() throws {
     try requireOpen()
-    // While a thread writes, the store is not suspended, and a writer must not wait for
+    // If this thread is in a write, the store is not suspended, and the thread must not wait for
     // maintenance.
     guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)
@@ -43,17 +43,17 @@ extension Store {
 }
 
 extension StoreCore {
-  /// S1: suspends the store, after running operations have ended.
+  /// S1: suspends the store, after operations in progress have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
-    // The maintenance thread is stopped first: it could wait for locks held here while this thread
-    // waits for it to end.
+    // The maintenance thread is stopped first, because it could otherwise wait for locks held here
+    // while this thread waits for it to end.
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
         guard !isReadOnly else { return try releaseAll() }
         try writerLock.acquire(timeout: timeout)
         defer { writerLock.release() }
-        // After a failed sync, commits can be lost; a later `.full` commit or sync reports that.
+        // After a failed sync, commits can be lost; a later `.full` commit or sync reports this.
         if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
         try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
       }

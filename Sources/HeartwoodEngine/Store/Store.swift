@@ -16,7 +16,7 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// The state that this store shares with other openings of it in this process.
+  /// The state that this object shares with other openings of the same store in this process.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
@@ -134,8 +134,8 @@ public final class Store: Sendable {
 
   /// P2: pins a generation of a store that was opened without shared counters.
   ///
-  /// While there are no shared counters, the state must still be the newest one once the lock is
-  /// held.
+  /// Without shared counters, the pin is valid only if the state is still the newest one after the
+  /// generation has been locked.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
@@ -157,11 +157,12 @@ public final class Store: Sendable {
     }
   }
 
-  /// Pins a given generation, if it is live or has not been reclaimed yet.
+  /// Pins the given generation, if it is live or has not been reclaimed yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer live, or was never a commit.
-  /// - Complexity: As ``snapshot()``. If this process holds no snapshot of the generation, also two
-  ///   reads for each segment of the log, and one for each group in segments without a footer.
+  /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
+  ///   also two reads for each segment of the log, and one for each group in segments without a
+  ///   footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -183,7 +184,7 @@ public final class Store: Sendable {
   /// Checkpoints run automatically as the log grows; call this method to choose the time.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
-  /// - Complexity: One write for each run of adjacent pages, and five syncs at most.
+  /// - Complexity: One write for each run of adjacent pages, and at most five syncs.
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
@@ -193,8 +194,8 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, every tree, every count, the free space and the log.
   ///
-  /// - Precondition: The thread is not in a write. Otherwise a running checkpoint would wait for
-  ///   the write, and this method for the checkpoint.
+  /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
+  ///   for the write while this method waits for the checkpoint.
   /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
   ///   is not thrown; it is listed in the findings.
   /// - Complexity: Every page is read once.
@@ -221,8 +222,8 @@ public final class Store: Sendable {
   /// store's lock until the last of them is gone. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits stay durable; later `.normal` commits are as
-  ///   durable as they were before closing.
+  ///   store is closed in any case. Durable commits stay durable; other commits are then no more
+  ///   durable than before closing.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(!writerLock.isHeldByThisThread, "a store was closed inside a write")
@@ -238,7 +239,7 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Throws the reason why the store cannot be used.
+  /// Throws an error that states why the store cannot be used.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
@@ -266,7 +267,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Ends this opening; the last one ends the shared state.
+  /// Ends this opening; ending the last opening also ends the shared state.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

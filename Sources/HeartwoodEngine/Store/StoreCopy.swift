@@ -1,4 +1,4 @@
-/// Copies a snapshot into a new store, which gets its name when it is complete.
+/// Copies a snapshot into a new store, which gets its final name when it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -7,7 +7,8 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The number of bytes of entries in one transaction, whose pages stay in memory until it ends.
+  /// The number of bytes of entries in one transaction, whose pages stay in memory until the
+  /// transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -70,7 +71,7 @@ struct StoreCopy {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "A copy never replaces anything, but this path exists. Use a path that does not exist.",
+        "This path already exists, and a copy never replaces anything. Use another path.",
         file: path)
     }
   }
@@ -81,8 +82,8 @@ struct StoreCopy {
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .invalidArgument,
-        "The copy needs this directory until it is complete, but it contains other files "
-          + "(\(foreign)). Move them, or choose another path.",
+        "The copy needs this directory until it is complete, but the directory contains other "
+          + "files (\(foreign)). Move them, or choose another path.",
         file: partialPath)
     }
     let file = try files.fileSystem.create(partialPath + "/locks")

@@ -15,8 +15,10 @@ final class StoreCore: Sendable {
   /// for writing since the machine booted.
   let isPrivate: Bool
   let isReadOnly: Bool
-  /// The byte that shows that the store is open; a read-only opening may share a core that is open
-  /// for writing.
+  /// The lock byte that marks the store as open.
+  ///
+  /// It depends on how the core was opened: a read-only opening may share a core that is open for
+  /// writing.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -70,7 +72,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If this fails, the lock is released with the descriptor, a moment later.
+    // If this fails, the lock is released when the descriptor is closed, a moment later.
     try? files.locks.unlock(byte: presence)
   }
 }

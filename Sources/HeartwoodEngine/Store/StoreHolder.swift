@@ -5,16 +5,17 @@
 public struct StoreHolder: Hashable, Sendable {
   /// The PID, as the process itself sees it.
   public var processID: Int32
-  /// The ``StoreOptions/name`` of the process, or else the name of its program.
+  /// The ``StoreOptions/name`` of the process, or else the name of its program, or `nil` if neither
+  /// is known.
   ///
-  /// `nil` if neither is known. Characters that could disturb a terminal are replaced.
+  /// Characters that could disturb a terminal are replaced.
   public var name: String?
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time since the process opened the store, by the wall clock; `nil` if unknown, as for
-  /// read-only processes, which write no file.
+  /// The time since the process opened the store, by the wall clock, or `nil` if it is unknown, as
+  /// for read-only processes, which write no file.
   public var age: Duration?
-  /// Whether the process is the calling one.
+  /// Whether this is the calling process.
   public var isThisProcess: Bool
 }
 
@@ -67,12 +68,12 @@ struct HolderSurvey {
 extension Store {
   /// Returns the processes that are known to have the store open, this one first.
   ///
-  /// The list is information for users. Processes that the system does not reveal are missing from
-  /// it.
+  /// The list is only information for users: processes that the system does not reveal are missing
+  /// from it.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
-  /// - Complexity: No page is read; some lock queries for each process and each generation it
-  ///   holds, and one read of the file `holders`.
+  /// - Complexity: A few lock queries for each process and each generation that it holds, and one
+  ///   read of the file `holders`. No page is read.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
     try table.requireActive()

@@ -63,8 +63,8 @@ public struct StoreOptions: Sendable {
   /// If it is `nil`, a line is written to standard error. ``StoreStatistics/lastCheckpointError``
   /// contains the error too, in every process that has the store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes of log, written while older generations are held, after which frames that
-  /// no generation can read are reclaimed.
+  /// The number of bytes of log that may be written, while older generations are held, before
+  /// frames that no generation can read are reclaimed.
   ///
   /// The limit is higher if these generations retain more than eight times this number.
   public var reclaimLogByteCount = 1536 << 10

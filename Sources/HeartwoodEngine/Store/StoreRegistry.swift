@@ -1,9 +1,8 @@
 import Synchronization
 
-/// The stores that are open in this process; each has one entry, however often and by whatever path
-/// it was opened.
+/// The stores that are open in this process.
 ///
-/// Thread-safe.
+/// Each store has one entry, however often and by whatever path it was opened. Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
@@ -42,8 +41,8 @@ final class StoreRegistry: @unchecked Sendable {
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store, opened by `make` if it is not open yet; each call needs a
-  /// matching call of ``leave(_:)``.
+  /// Returns the core of a store, opened by `make` if it is not open yet; each call must be
+  /// balanced by a call to ``leave(_:)``.
   ///
   /// A read-only opening shares the core of an opening for writing, if there is one.
   func enter(
@@ -79,7 +78,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Returns the core of a store, which `make` may replace first.
+  /// Returns the core of a store, after giving `make` the opportunity to replace it.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
@@ -93,7 +92,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Ends one opening, and returns whether it was the last, which must end the core.
+  /// Ends one opening, and returns whether it was the last one, in which case the caller must end
+  /// the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

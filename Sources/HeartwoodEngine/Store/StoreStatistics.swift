@@ -9,12 +9,12 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes that the log occupies in the file system, including segments created ahead
   /// and excluding holes.
   public var logByteCount = 0
-  /// The upper bound of the log's size after the last log reclamation; `nil` before the first
-  /// reclamation.
+  /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
+  /// one.
   ///
-  /// The bound consists of one image of each page in the log for each held generation and for the
-  /// newest one, the map, and four segments. Frames written until the next reclamation are not
-  /// included.
+  /// The bound is the sum of the following: one image of each page in the log for each held
+  /// generation and for the newest one; the map; and four segments. Frames written until the next
+  /// reclamation are not included.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
   /// the log are reclaimed, and the log may exceed ``logByteBound``.
@@ -37,22 +37,22 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheLookupCount = 0
   /// The number of pages that had to be read into the cache.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint, in any process; `nil` if it succeeded or no checkpoint has
-  /// run.
+  /// The error of the last checkpoint, in any process, or `nil` if it succeeded or no checkpoint
+  /// has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
-  /// this error has its kind and the system's error number.
+  /// only the kind of the error and the system's error number are known here.
   public var lastCheckpointError: StorageError?
-  /// The oldest wait of this process for a lock, if it has lasted for at least a second; `nil`
-  /// otherwise.
+  /// The longest current wait of this process for a lock, or `nil` if no wait has lasted for at
+  /// least a second.
   ///
-  /// Such a lock should be held only for a moment.
+  /// Processes should hold these locks only for a moment.
   public var lockWait: LockWait?
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates statistics of zeros for a child after `fork`, where those of the parent's store are
-  /// not available.
+  /// Creates statistics of zeros for a child after `fork`, in which the statistics of the parent's
+  /// store are not available.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -102,7 +102,7 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The duration from which a wait is reported; shorter waits are normal.
+  /// The minimum duration of a wait that is reported; shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -120,7 +120,7 @@ final class Verification {
 
   // MARK: The log
 
-  /// Checks that a segment with frames belongs to this store and to its position.
+  /// Checks that a segment with frames belongs to this store and to its position in the log.
   ///
   /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
   /// their hashes are verified separately.
@@ -138,8 +138,9 @@ final class Verification {
   /// Checks that the footers of the segments from `sum.segment` up to `end` match the group
   /// headers.
   ///
-  /// The footer of the segment in which the walk began cannot be compared. A footer that ends at a
-  /// later commit than the checked generation was written during the check.
+  /// Two kinds of footers are not compared: the footer of the segment in which the walk began,
+  /// because its earlier commits were not read, and a footer that ends after the checked
+  /// generation, because it was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

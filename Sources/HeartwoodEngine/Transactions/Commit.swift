@@ -11,7 +11,7 @@ package struct Commit {
 
   /// Runs `body` as the only writer and commits its changes as one generation.
   ///
-  /// - Parameter isDurable: Whether to return only when the commit survives a power cut.
+  /// - Parameter isDurable: Whether to return only once the commit survives a power cut.
   /// - Returns: The new generation, or the newest existing one if `body` changed nothing.
   package func run(
     isDurable: Bool, timeout: UInt64?,
@@ -36,7 +36,7 @@ package struct Commit {
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     // The state is read under the lock, because the previous writer, in any process, may have
-    // appended a commit.
+    // appended a commit just before.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(

@@ -2,25 +2,26 @@
 ///
 /// Each step runs in its own transaction, so that its memory use and the time it blocks other
 /// writers are bounded. Other transactions may change the store between two steps. A round first
-/// reads every page after the limit once and moves nodes. Then it walks the trees that have pages
-/// of large values there, because such a page does not identify the leaf that refers to it.
+/// reads each page beyond the limit, which is the page count that all pages in use would fit into,
+/// and moves tree nodes. Then it walks the trees that have large values there to move the pages of
+/// these values, because such a page does not identify the leaf that refers to it.
 package struct Compaction {
   /// The number of pages moved so far.
   package private(set) var movedCount = 0
-  /// The number of pages after the limit when the first step began.
+  /// The number of pages in use beyond the limit when the first step began.
   package private(set) var expectedCount = 0
   private let geometry: Geometry
   private let stepByteCount: Int
   private var hasBegun = false
   private var movedBefore = 0
-  /// The first page that this round has not read.
+  /// The first page that this round has not read yet.
   private var nextPage: PageNumber = 0
   private var isWalking = false
   /// The trees still to be walked in this round.
   private var trees: Set<TreeID> = []
   /// The tree that is being walked.
   private var tree: TreeID?
-  /// The key at which to continue in that tree.
+  /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
   /// Creates a compaction; one step moves or reads `stepByteCount` bytes of pages.
@@ -49,14 +50,15 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Another round follows only if this one has moved pages, and only until as many pages have
-    // moved as there were at the start. Otherwise writers that keep adding pages could prolong it
-    // forever.
+    // Another round follows only if this round has moved pages, and if no more pages have been
+    // moved in total than were beyond the limit at the start. Otherwise, writers that keep adding
+    // pages could prolong the compaction forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Moves the nodes among the next pages after the limit, and records the trees of large values.
+  /// Moves the nodes among the next pages beyond the limit, and records the trees that have large
+  /// values there.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
@@ -105,7 +107,7 @@ package struct Compaction {
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {
-      // A keyspace that was removed meanwhile has no pages any more.
+      // A keyspace that was removed meanwhile no longer has any pages.
       var next: [UInt8]?
       if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
         next = try mover.moveValues(of: root, from: key)

@@ -49,8 +49,8 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries from a keyspace of another store, until they have `byteCount` bytes or no
-  /// entry is left.
+  /// Appends entries from a keyspace of another store, until at least `byteCount` bytes have been
+  /// appended or no entry is left.
   ///
   /// - Parameter report: Receives the current number of pages of the store.
   func append(

@@ -1,10 +1,10 @@
 // These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` after encoding the
-// key, because the code of a custom key may change the transaction.
+// key, because the encoding of a custom key may change the transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of the value of a key in this transaction, or `nil` if there is none.
   ///
-  /// - Throws: As ``KeyspaceReader/get(_:)``.
+  /// - Throws: The same errors as ``KeyspaceReader/get(_:)``.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
@@ -20,11 +20,10 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes `range` of the value of a key to `body` in consecutive chunks.
+  /// Passes the bytes in `range` of the value of a key to `body` in consecutive chunks, or returns
+  /// `false` if there is no value.
   ///
-  /// Returns `false` if there is no value.
-  ///
-  /// - Throws: As ``KeyspaceReader/read(_:range:_:)``.
+  /// - Throws: The same errors as ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
     _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
@@ -34,17 +33,17 @@ extension KeyspaceWriter {
 
   /// Returns the length of the value of a key in this transaction, or `nil` if there is none.
   ///
-  /// - Throws: As ``KeyspaceReader/valueByteCount(_:)``.
+  /// - Throws: The same errors as ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
     try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body` in consecutive chunks.
+  /// Passes the complete value of a key to `body` in consecutive chunks, or returns `false` if
+  /// there is no value.
   ///
-  /// Returns `false` if there is no value. It works like ``KeyspaceReader/forEachChunk(_:_:)``, but
-  /// each chunk is valid only until this transaction changes something. `body` may change the
-  /// keyspace, but not this value.
+  /// It works like ``KeyspaceReader/forEachChunk(_:_:)``, but each chunk is valid only until this
+  /// transaction changes something. `body` may change the keyspace, but not this value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
@@ -54,7 +53,8 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key.
   ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
+  /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case nothing is
+  ///   changed.
   /// - Complexity: One page read for each level of the tree; one more page in the commit for each
   ///   leaf that changes.
   @inlinable
@@ -77,7 +77,7 @@ extension KeyspaceWriter {
 
   /// Removes a key and its value, and returns whether the key existed.
   ///
-  /// - Complexity: As ``put(_:_:)-(_,[UInt8])``.
+  /// - Complexity: The same as ``put(_:_:)-(_,[UInt8])``.
   @inlinable @discardableResult
   public func delete<K: LookupKey & ~Escapable>(_ key: K) throws -> Bool {
     try key.encoded { key throws(StorageError) in try remove(key) }

@@ -5,8 +5,8 @@ extension KeyspaceWriter {
   /// last.
   ///
   /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
-  ///   one; `tooLarge` for a key or value over its limit. After an error, the transaction can only
-  ///   be rolled back.
+  ///   one; `tooLarge` if a key or a value exceeds its limit. After an error, the transaction can
+  ///   only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
@@ -24,8 +24,8 @@ extension KeyspaceWriter {
   /// }
   /// ```
   ///
-  /// Unlike ``load(sorted:)``, it needs no array for each entry and allocates no memory for it.
-  /// Several keyspaces can be loaded at the same time, one in the closure of another.
+  /// Unlike ``load(sorted:)``, this method needs no array for each entry, and therefore allocates
+  /// no memory for it. Several keyspaces can be loaded at the same time by nesting the closures.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
   /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. After an error,
@@ -37,10 +37,11 @@ extension KeyspaceWriter {
 
   /// Appends the entries that `body` passes, in strictly ascending key order, after the last key.
   ///
-  /// It works like ``load(_:)``, but for a keyspace that may have entries, such as a log or rows
-  /// with growing numbers. It is several times faster than the same number of `put`s.
+  /// It works like ``load(_:)``, but the keyspace may already have entries. Use it, for example,
+  /// for a log or for rows with increasing numbers; it is several times faster than the same number
+  /// of `put`s.
   ///
-  /// - Precondition: As ``load(_:)``.
+  /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
   /// - Complexity: Each new page is written once, and the leaf that was the last one is written
   ///   again.
@@ -72,7 +73,7 @@ public struct KeyspaceLoader: ~Copyable {
   private var builder: TreeBuilder
   private var count: UInt64
 
-  /// Begins to load a keyspace.
+  /// Begins a bulk load of a keyspace.
   ///
   /// - Parameter isEmpty: Whether the keyspace must be empty.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
@@ -98,8 +99,8 @@ public struct KeyspaceLoader: ~Copyable {
 
   /// Appends a key and its value.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow the previous one; `tooLarge` for a key
-  ///   or value over its limit. After an error, the transaction can only be rolled back.
+  /// - Throws: `invalidArgument` if the key does not follow the previous one; `tooLarge` if the key
+  ///   or the value exceeds its limit. After an error, the transaction can only be rolled back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try add(key, value) }

@@ -15,11 +15,11 @@ extension KeyspaceWriter {
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// It is much faster than the same number of calls of `delete`, because pages that are completely
-  /// within the range are freed at once.
+  /// It is much faster than deleting the keys one by one, because pages that are completely within
+  /// the range are freed at once.
   ///
-  /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; then the
-  ///   transaction can only be rolled back.
+  /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; the
+  ///   transaction can then only be rolled back.
   /// - Complexity: Each page of the range is read once. The commit contains the pages at both ends
   ///   of the range, one for each level of the tree.
   @discardableResult

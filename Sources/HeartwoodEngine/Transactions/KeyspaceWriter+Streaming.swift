@@ -1,12 +1,13 @@
 extension KeyspaceWriter {
   /// Sets the value of a key to `byteCount` bytes that `body` writes in chunks.
   ///
-  /// Values of any length need little memory. `body` may read from the transaction, append what it
-  /// reads, and change other entries; until it returns, the key keeps its previous value.
+  /// Little memory is needed, however long the value is. `body` may read from the transaction,
+  /// append what it reads, and change other entries. Until `body` returns, the key keeps its
+  /// previous value.
   ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before `body` is called;
-  ///   `invalidArgument` if `body` writes more or fewer bytes; or any error of `body`. Then the
-  ///   entry is unchanged, and the transaction can continue.
+  /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case `body` is not
+  ///   called; `invalidArgument` if `body` writes more or fewer bytes; any error of `body`. After
+  ///   these errors, the entry is unchanged, and the transaction can continue.
   /// - Complexity: One page read for each level of the tree; one page written for each page of the
   ///   value, in the commit or before.
   @inlinable

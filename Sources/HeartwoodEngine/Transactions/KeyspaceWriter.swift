@@ -6,7 +6,7 @@ public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace
 
-  /// The read operations at the current point of the transaction.
+  /// The read operations on the keyspace in its current state.
   @usableFromInline var reads: KeyspaceReads {
     requireOpen()
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
@@ -19,7 +19,7 @@ public struct KeyspaceWriter {
 
   /// The number of keys.
   ///
-  /// - Complexity: O(1), no page read.
+  /// - Complexity: O(1); no page is read.
   public func count() throws -> Int {
     requireOpen()
     return Int(clamping: keyspace.row.count)
@@ -27,8 +27,9 @@ public struct KeyspaceWriter {
 
   /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
   ///
-  /// `body` may change the keyspace; the iteration includes entries that it adds ahead, and skips
-  /// entries that it removes. The spans are valid until `body` changes something.
+  /// `body` may change the keyspace; the iteration includes entries that it adds ahead of the
+  /// current one, and skips entries that it removes. The spans are valid until `body` changes
+  /// something.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -36,7 +37,7 @@ public struct KeyspaceWriter {
     try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: true, body)
   }
 
-  /// Returns a cursor over this keyspace, before the first entry.
+  /// Returns a cursor over this keyspace, positioned before the first entry.
   public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session.scope)) }
 
   func put(_ key: Bytes, _ value: Bytes) throws(StorageError) {

@@ -1,4 +1,4 @@
-/// Accepts a value in chunks, while the closure of a `put` with a byte count runs.
+/// Accepts the chunks of a value in the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
 ///
 /// It cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {
@@ -30,9 +30,9 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if the bytes exceed the rest of the announced length, and then
-  ///   nothing is appended; `io` or `diskFull` if no page is available, and then the transaction
-  ///   can only be rolled back.
+  /// - Throws: `invalidArgument` if the bytes exceed the rest of the announced length, in which
+  ///   case nothing is appended; `io` or `diskFull` if no page is available, after which the
+  ///   transaction can only be rolled back.
   /// - Complexity: One page written for each page of the value, in the commit or before.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -40,7 +40,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends bytes to the value.
   ///
-  /// - Throws: As ``append(_:)-(RawSpan)``.
+  /// - Throws: The same errors as ``append(_:)-(RawSpan)``.
   public mutating func append(_ bytes: [UInt8]) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }

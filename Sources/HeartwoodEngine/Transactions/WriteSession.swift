@@ -2,7 +2,7 @@
 final class OpenKeyspace {
   let name: String
   let writer: TreeWriter
-  /// The catalog row before the transaction; `nil` if the transaction has created the keyspace.
+  /// The catalog row before the transaction, or `nil` if the transaction has created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
   /// Whether the commit must update the catalog.
@@ -11,7 +11,7 @@ final class OpenKeyspace {
   /// Whether the keyspace is being bulk-loaded, so that no other code may use it.
   var isLoading = false
 
-  /// Traps if the keyspace is removed or being loaded.
+  /// Traps if the keyspace has been removed or is being loaded.
   func requireFree() {
     precondition(!isRemoved, "a keyspace was used after it was removed")
     precondition(!isLoading, "a keyspace was used while it was being loaded")
@@ -24,7 +24,7 @@ final class OpenKeyspace {
     writer = TreeWriter(pages: pages, root: row.root)
   }
 
-  /// Restores the properties that a savepoint may have changed.
+  /// Restores the properties that may have changed within a savepoint.
   func restore(_ row: Catalog.Row, hasNewCount: Bool = false, isRemoved: Bool = false) {
     self.row = row
     self.hasNewCount = hasNewCount
@@ -64,12 +64,13 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change; if it fails half way, the transaction can no longer be committed.
+  /// Runs a change; if it throws, the transaction can no longer be committed.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Pages are spilled after the change, because it may use bytes of a page that would move.
+      // Pages are spilled only after the change, because the change may use bytes of pages that
+      // spilling would move.
       try pages.makeRoom()
       return result
     } catch {
@@ -107,8 +108,8 @@ final class WriteSession {
   /// Restores the set of open keyspaces.
   ///
   /// Keyspaces that were opened within the savepoint stay open if they existed before the
-  /// transaction, because they were unchanged until then. Keyspaces created within it no longer
-  /// exist.
+  /// transaction, because they were unchanged when the savepoint began. Keyspaces that were created
+  /// within the savepoint no longer exist.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known
@@ -130,8 +131,8 @@ final class WriteSession {
     guard 1...Limits.maxKeyspaceNameByteCount ~= key.count else {
       throw StorageError(
         .tooLarge,
-        "A keyspace name must have 1 to \(Limits.maxKeyspaceNameByteCount) bytes; this one has "
-          + "\(key.count).")
+        "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long; this "
+          + "one has \(key.count).")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
@@ -190,7 +191,8 @@ final class WriteSession {
     return true
   }
 
-  /// Updates the catalog with the changes of the transaction; the last step before the commit.
+  /// Updates the catalog with the changes of the transaction; this is the last step before the
+  /// commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

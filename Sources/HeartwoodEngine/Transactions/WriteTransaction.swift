@@ -37,9 +37,10 @@ public struct WriteTransaction {
   /// ```
   ///
   /// - Returns: The result of `body`.
-  /// - Throws: Any error of `body`, unchanged; the error that interrupted an earlier change of the
-  ///   transaction, before `body` is called.
-  /// - Complexity: One more page of memory for each page `body` changes; no page read or written.
+  /// - Throws: Any error of `body`, unchanged. If an error interrupted an earlier change in the
+  ///   transaction, that error is thrown without calling `body`.
+  /// - Complexity: One more page of memory for each page that `body` changes; no page is read or
+  ///   written.
   public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
     let session = session
     return try session.savepoint { try body(&self) }
@@ -47,8 +48,8 @@ public struct WriteTransaction {
 
   /// The first frame that the transaction may write.
   ///
-  /// No two committed transactions have the same base. A row with this base was written after every
-  /// generation below it.
+  /// No two committed transactions have the same base. A row that contains the base as its version
+  /// was written after every generation below the base.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry in a snapshot differs from the entry in the generation

@@ -1,11 +1,12 @@
-/// Allocates and frees pages for a transaction, the lowest free page first, so that the end of the
-/// page file becomes free.
+/// Allocates and frees the pages of a transaction.
+///
+/// The lowest free page is allocated first, so that pages at the end of the page file become free.
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// The page number at which to search for a free page; no page below it is free.
+  /// The page number at which the search for a free page starts; no page below it is free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were freed, possibly including the last page.
+  /// Whether pages were freed, so that the last page may now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0
@@ -24,7 +25,8 @@ struct FreeSpace {
       let bitmapPage = bitmap * pagesPerBitmap
       guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
         throw StorageError(
-          .diskFull, "The store has reached the maximum number of pages. Delete data.")
+          .diskFull,
+          "The store has reached the maximum number of pages. Delete data to free pages.")
       }
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))

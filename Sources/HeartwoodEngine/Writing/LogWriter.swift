@@ -6,9 +6,10 @@
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced: the durable watermark in every header.
+  /// The newest generation known to be synced, which every header contains as the durable
+  /// watermark.
   package let durableUpTo: FrameNumber
-  /// The segments written so far; new ones are added at the end.
+  /// The segments of the log; new segments are added at the end.
   package private(set) var table: SegmentTable
   /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0
@@ -30,8 +31,8 @@ package struct LogWriter {
     }
   }
 
-  /// The location of written images: their frames, and all frames from the first header to the last
-  /// image.
+  /// The location of written images: the frame of each image, and the range of frames from the
+  /// first header to the last image.
   package struct Location {
     package let frames: [FrameNumber]
     package let range: VoidRange
@@ -57,7 +58,7 @@ package struct LogWriter {
     self.allocator = allocator
     self.base = base
     digest = point.digest
-    // The frame number before `base`; groups are placed by advancing from it.
+    // The frame number before `base`; it changes when the first group has been written.
     last = base - 1
     transaction = files.fileSystem.random()
   }
@@ -69,9 +70,9 @@ package struct LogWriter {
 
   /// Writes images of a transaction that is still in progress.
   ///
-  /// - Parameter parts: Nonempty runs of images; each gets its own groups, so that it can be voided
-  ///   separately.
-  /// - Complexity: As ``commit(_:voids:pageCount:time:)``.
+  /// - Parameter parts: Nonempty runs of images; each run gets its own groups, so that it can be
+  ///   voided separately.
+  /// - Complexity: The same as ``commit(_:voids:pageCount:time:)``.
   package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Location] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
   }
@@ -79,13 +80,13 @@ package struct LogWriter {
   /// Writes the last images and the commit mark, and returns the commit and the frame of each
   /// image.
   ///
-  /// The transaction takes effect with its last write: without it, all of its frames are ignored;
-  /// afterwards the transaction is committed, even if the writer dies.
+  /// The transaction takes effect with its last write: until then, all of its frames are ignored;
+  /// after that, the transaction is committed, even if the writer dies.
   ///
   /// - Parameter voids: The frames spilled by savepoints that were rolled back, which are not part
   ///   of the transaction.
-  /// - Complexity: One write for each group, and for each segment that the group touches; one sync
-  ///   of the directory if the transaction enters segments that were not created ahead.
+  /// - Complexity: One write for each group, or one for each segment if the group spans several;
+  ///   one sync of the directory if the transaction enters segments that were not created ahead.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -178,7 +179,7 @@ package struct LogWriter {
     frameCount += group.images.count + 1
   }
 
-  /// Revokes a commit whose last write failed for lack of space or of a descriptor.
+  /// Revokes a commit whose last write failed because disk space or a descriptor was not available.
   ///
   /// The commit may be complete despite the error, and recovery would find it if the process died
   /// now.
@@ -187,7 +188,8 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // The commit may or may not exist, so this must not be an error that changed nothing.
+      // The commit may or may not exist, so the error must not be one that says that nothing was
+      // changed.
       throw StorageError(
         .io,
         "A commit could not be written completely, and could not be revoked. Close the store and "
@@ -209,8 +211,8 @@ package struct LogWriter {
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
-        "The oldest generation that is held is too far behind the newest one. Release named "
-          + "generations and old snapshots.")
+        "The oldest held generation is too far behind the newest one. Release named generations "
+          + "and old snapshots.")
     }
     for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)

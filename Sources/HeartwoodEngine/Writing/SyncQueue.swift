@@ -14,11 +14,10 @@ package final class SyncQueue: @unchecked Sendable {
     self.table = table
   }
 
-  /// Waits until `generation` is durable and visible; syncs it if no other thread does.
+  /// Waits until `generation` is durable and visible, and syncs it if no other thread is doing so.
   ///
-  /// - Throws: `writesDisabled` after an earlier failure; the error of the sync, after which
-  ///   writing is disabled: a failed sync is never repeated, because the system may have dropped
-  ///   the pages.
+  /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
+  ///   disables writing and is never repeated, because the system may have dropped the pages.
   /// - Complexity: At most one sync for each segment appended to since the last sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
@@ -46,7 +45,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1: syncs for all processes, or waits for a process that does.
+  /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
   /// Waiting threads take a shared lock on the byte, so that they continue in parallel; with
   /// exclusive locks, they would continue one after the other. A thread whose commit was not
@@ -83,7 +82,7 @@ package final class SyncQueue: @unchecked Sendable {
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
       // The newest files are synced first: their descriptors are open, and can be closed after the
-      // sync when the others need descriptors.
+      // sync if the older files need descriptors.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }

@@ -4,23 +4,25 @@ extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {
     let image: LogWriter.Image
-    /// The savepoint that changed the page, counted from 1; 0 if none did.
+    /// The number of the savepoint in which the page was changed, counted from 1, or 0 if it was
+    /// not changed in a savepoint.
     let owner: Int
   }
 
   /// Spills the pages in memory to the log if there are too many.
   ///
   /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
-  /// passes its structural check. Without a commit mark, the written frames are not a generation.
+  /// passes its structural check. Without a commit mark, the written frames do not form a
+  /// generation.
   ///
   /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
-  ///   files. After these, the transaction cannot be committed, but the store continues. Any other
-  ///   error disables writing.
+  ///   files. After these errors, the transaction cannot be committed, but the store remains
+  ///   writable. Any other error disables writing.
   /// - Complexity: O(1) below the limit; otherwise one write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Each savepoint's pages get their own groups, those of the outermost savepoint first: the
-    // later image of a page is used, unless its savepoint is rolled back.
+    // The pages of each savepoint get their own groups, starting with the outermost savepoint,
+    // because the later image of a page is used, unless its savepoint is rolled back.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -51,7 +53,7 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes belong to the innermost earlier savepoint that has replaced the page.
+        // The bytes were written in the innermost earlier savepoint that has replaced the page.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -65,8 +67,8 @@ extension WorkingPages {
 
   /// Sets the location of a written page in every index in which its frame is valid.
   ///
-  /// Readers of the log do the same, even if the page was freed or changed later; a changed page is
-  /// then set again.
+  /// Readers of the log do the same. The location is set even if the page was freed or changed
+  /// later; for a changed page, it is then set again.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -77,12 +79,12 @@ extension WorkingPages {
   /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
   ///
   /// - Returns: The state of the new generation.
-  /// - Throws: `diskFull`, after which nothing has changed; any other error disables writing.
+  /// - Throws: `diskFull` or another error that changed nothing; any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
-      // Disk space for committed pages is allocated now, so that a checkpoint never lacks it. No
-      // process ever truncates the pages of the newest commit.
+      // Disk space for committed pages is allocated now, so that a checkpoint cannot run out of it.
+      // No process ever truncates the pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // The mappings for reading the new state are created now as well.
       _ = try files.pageFile.regions(covering: pageCount)
@@ -107,7 +109,7 @@ extension WorkingPages {
   private func write<R>(
     imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    // The sync of another thread or process may have failed while the transaction ran.
+    // A sync by another thread or process may have failed while the transaction ran.
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     try requireOpened()
     var writer =
@@ -138,10 +140,9 @@ extension WorkingPages {
   /// Ends a transaction that does not commit; its pages must not be used any more.
   ///
   /// The next transaction writes other pages to the same frames, so everything that this process
-  /// has cached of them is discarded.
-  ///
-  /// If writing is disabled, the frames stay unchanged until the store is reopened, because a
-  /// commit that seems to have failed may be complete.
+  /// has cached from these frames is discarded. If writing is disabled, nothing is discarded: the
+  /// frames stay unchanged until the store is reopened, because a commit that seems to have failed
+  /// may be complete.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry
@@ -160,8 +161,8 @@ extension WorkingPages {
 
   /// Checks that the files that the commit changes still belong to the store.
   ///
-  /// The segment of the next frame contains frames that no checkpoint covers, so the store itself
-  /// neither deletes nor replaces it.
+  /// The segment of the next frame is checked too. It contains frames that no checkpoint covers, so
+  /// the store itself neither deletes nor replaces it.
   private func requireOpened() throws(StorageError) {
     let next = files.geometry.next(after: state.generation)
     try files.opened.require(state.segments[files.geometry.segment(of: next)])

@@ -1,11 +1,11 @@
 /// The pages that one savepoint would restore, and the frames that its changes have spilled to the
 /// log.
 struct SavepointPages {
-  /// The earlier bytes of each page that was changed since the savepoint began; `nil` if the page
-  /// was not in memory.
+  /// The earlier bytes of each page that has been changed since the savepoint began, or `nil` if
+  /// the page was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory when the savepoint began, and of pages spilled
-  /// since then.
+  /// The locations of pages that were not in memory when the savepoint began, and of pages that
+  /// were in memory then and have been spilled since.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace

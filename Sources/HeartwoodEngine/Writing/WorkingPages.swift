@@ -1,8 +1,8 @@
 /// The private pages of a writer, which are new or were copied on first write.
 ///
-/// Pages stay in memory until there are too many. Then they are spilled to the log, as parts of a
-/// transaction without a commit mark, and are read from there; see ``makeRoom()``. While a
-/// savepoint is open, the pages that it would restore are kept beside the current pages.
+/// Pages stay in memory until there are too many. Then they are spilled to the log, as part of a
+/// transaction that has no commit mark yet, and are read from there; see ``makeRoom(above:)``.
+/// While a savepoint is open, the pages that it would restore are kept beside the current pages.
 ///
 /// Only one thread at a time uses it: the holder of the writer lock.
 package final class WorkingPages {
@@ -11,10 +11,10 @@ package final class WorkingPages {
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
   package private(set) var memoryPageCount = 0
-  /// Incremented when addresses from ``writable(_:)`` become invalid.
+  /// A counter that is incremented when addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0
   let files: StoreFiles
-  /// The number of pages in memory above which ``makeRoom()`` spills them to the log.
+  /// The number of pages in memory above which ``makeRoom(above:)`` spills them to the log.
   let memoryPageLimit: Int
   let table: UnsafeMutablePointer<WorkingTable>
   var freeSpace: FreeSpace
@@ -31,8 +31,8 @@ package final class WorkingPages {
 
   /// Creates the pages of a transaction that builds on `state`.
   ///
-  /// - Parameter memoryPageLimit: The number of pages in memory above which ``makeRoom()`` spills
-  ///   them to the log.
+  /// - Parameter memoryPageLimit: The number of pages in memory above which ``makeRoom(above:)``
+  ///   spills them to the log.
   package init(
     on state: GenerationState, files: StoreFiles, pool: PagePool, base: FrameNumber,
     memoryPageLimit: Int = .max
@@ -132,7 +132,7 @@ package final class WorkingPages {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Removes the pages from `count` on, which are free or discarded.
+  /// Removes the pages from `count` on, which must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   /// Discards this transaction's version of a page.
@@ -165,7 +165,8 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page; the previous bytes are kept for the savepoint they belong to.
+  /// Sets the bytes of a page; the previous bytes are kept if the innermost savepoint would restore
+  /// them.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -196,7 +197,7 @@ package final class WorkingPages {
     table.pointee.removeAll()
   }
 
-  /// Updates the source after a change of the index, the segments or the page count.
+  /// Updates the page source after a change to the index, the segments or the page count.
   func refreshSource(pageCount: PageNumber) {
     if loader.segments !== segments { loader = state.loader(for: segments) }
     source.pointee = state.source(
@@ -230,7 +231,7 @@ package final class PagePool: @unchecked Sendable {
 
   /// Frees all buffers beyond the number to keep.
   ///
-  /// Within a transaction, later pages reuse the buffers of spilled pages.
+  /// This is not done within a transaction, because later pages reuse the buffers of spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

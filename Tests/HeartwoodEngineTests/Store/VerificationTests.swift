@@ -33,7 +33,7 @@ struct VerificationTests {
       case .wrongValueLength, .wrongPayload: "wrong number of bytes"
       case .longerValue: "has more pages than the store"
       case .wrongValueDepth: "index depth"
-      case .wrongPageNumber: "was found in the location of this page"
+      case .wrongPageNumber: "was found where this page should be"
       case .newerThanPageFile: "never written to the page file"
       case .staleHash: "do not match its hash"
       case .cellCountOff: "do not add up"
