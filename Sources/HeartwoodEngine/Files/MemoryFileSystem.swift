@@ -73,7 +73,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       let (old, new) = (MemoryPath(source), MemoryPath(target))
       if directories.contains(old) { return try renameDirectory(old, to: new, target) }
       guard let content = files[old] else { throw MemoryPath.isNoFile("rename", source) }
-      guard !directories.contains(new) else { throw MemoryPath.isNoFile("replace", target) }
+      guard !directories.contains(new) else { throw MemoryPath.isTaken(target) }
       try requireDirectory(new.parent, for: target)
       files[old] = nil
       files[new] = content
@@ -84,7 +84,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     _ old: MemoryPath, to new: MemoryPath, _ target: String
   ) throws(StorageError) {
     guard files[new] == nil, !directories.contains(new), !old.isRoot, new.rest(below: old) == nil
-    else { throw MemoryPath.isNoFile("replace", target) }
+    else { throw MemoryPath.isTaken(target) }
     try requireDirectory(new.parent, for: target)
     for (location, content) in files {
       guard let rest = location.rest(below: old) else { continue }

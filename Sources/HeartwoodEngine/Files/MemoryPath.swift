@@ -76,4 +76,8 @@ package struct MemoryPath: Hashable, Sendable {
   package static func isNoFile(_ action: String, _ path: String) -> StorageError {
     StorageError(.io, "Cannot \(action): there is no file with this name.", file: path)
   }
+
+  package static func isTaken(_ path: String) -> StorageError {
+    StorageError(.io, "Cannot rename: this name is taken, or inside the source.", file: path)
+  }
 }
