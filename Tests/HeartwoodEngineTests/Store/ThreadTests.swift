@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Tests concurrent readers, writers and checkpoints, with real threads and real files.
+/// Tests readers, writers and checkpoints that run concurrently, with real threads and files.
 @Suite("A store used by threads")
 struct ThreadTests {
   private final class Failures: Sendable {
@@ -13,7 +13,7 @@ struct ThreadTests {
     var all: [String] { list.withLock { $0 } }
   }
 
-  /// Runs each body on a separate thread, and waits until all of them have ended.
+  /// Runs each closure on a separate thread, and waits until all of them have ended.
   private func concurrently(_ bodies: [@Sendable () throws -> Void], _ failures: Failures) {
     let group = DispatchGroup()
     for body in bodies {
@@ -26,8 +26,9 @@ struct ThreadTests {
     group.wait()
   }
 
-  /// Each commit writes its number under every key, so a reader that finds different numbers has
-  /// seen an incomplete commit.
+  /// Each commit writes its number under every key.
+  ///
+  /// A reader that finds different numbers has therefore seen an incomplete commit.
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("D2"),
     arguments: [StoreOptions.Access.mapped, .buffered])
@@ -103,8 +104,8 @@ struct ThreadTests {
     #expect(failures.all.isEmpty)
     let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
     #expect(sum == 100)
-    // Syncs are shared: while a thread waits for the sync of another thread, that sync may include
-    // its own commit.
+    // Threads share syncs: the sync of another thread, for which a thread waits, may include the
+    // waiting thread's own commit.
     #expect(store.statistics.activity.logSyncCount <= 100)
     #expect(try store.verify().findings == [])
     try store.close()
@@ -139,7 +140,7 @@ struct ThreadTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// The object graph keeps the transaction of a save until its objects have been updated.
+  /// The object graph keeps the transaction of a save until the saved objects have been updated.
   @Test(.evidence("I3"), .evidence("I4"))
   func `shares no page buffer with a transaction that outlives its closure`() throws {
     let directory = try ScratchDirectory()

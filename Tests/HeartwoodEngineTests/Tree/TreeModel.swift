@@ -1,12 +1,12 @@
 import HeartwoodEngine
 
-/// The expected contents of a tree as a dictionary, and generators of keys and values.
+/// The expected contents of a tree, in a dictionary, and generators for keys and values.
 struct TreeModel {
   var rows: [[UInt8]: [UInt8]] = [:]
 
   var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.precedes($1) } }
 
-  /// Kinds of keys, each of which exercises a different part of a node.
+  /// The kinds of keys, each of which exercises a different part of the node format.
   enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
     case integers, shortStrings, longSharedPrefixes, mixedPrefixes, zeroBytes, anyLength
 
@@ -38,7 +38,7 @@ struct TreeModel {
     }
   }
 
-  /// Returns a random value whose length is often near a limit for this page size.
+  /// Returns a random value whose length is often near one of the limits for this page size.
   static func value(_ random: inout SplitMix, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let payload = pageByteCount - 32
@@ -51,7 +51,7 @@ struct TreeModel {
 
   static func value(_ seed: UInt64, count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
-    // A few distinct bytes are sufficient to detect chunks in the wrong order.
+    // A few distinct bytes are sufficient to detect chunks that are in the wrong order.
     for index in stride(from: 0, to: count, by: count > 2000 ? 509 : 7) {
       bytes[index] = UInt8(truncatingIfNeeded: seed &+ UInt64(index) &* 0x9E37 >> 4)
     }
@@ -63,7 +63,7 @@ struct TreeModel {
   }
 }
 
-/// A small random number generator that always returns the same numbers for a seed.
+/// A small random number generator whose numbers depend only on its seed.
 struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
 
@@ -79,8 +79,9 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 extension [UInt8] {
-  /// Returns whether these bytes sort before `other`; in debug builds, much faster than the generic
-  /// comparison.
+  /// Returns whether these bytes sort before `other`.
+  ///
+  /// In debug builds, this is much faster than the generic comparison.
   func precedes(_ other: [UInt8]) -> Bool {
     withBytes { own in other.withBytes { own.compare($0) < 0 } }
   }
