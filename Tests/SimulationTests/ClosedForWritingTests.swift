@@ -63,9 +63,8 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
-  /// In an earlier version, closing the store reported no error.
-  ///
-  /// The next power cut then lost a `.normal` commit that closing should have made durable.
+  /// In an earlier version, closing the store reported no error, and the next power cut could lose
+  /// a `.normal` commit that closing should have made durable.
   @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([

@@ -6,8 +6,7 @@ import Testing
 /// sectors and segments.
 @Suite("A commit at a segment boundary")
 struct CommitBoundaryCrashTests {
-  /// Small and large commits, some of which end a segment, some of which start one, and some of
-  /// which fill several.
+  /// Small and large commits: some end a segment, some start one, and some fill several.
   private static let steps: [Step] =
     [150, 9000, 150, 5000, 40_000, 150, 13_000, 150].map {
       .write(.full, operationCount: 2, valueByteCount: $0)
@@ -122,7 +121,8 @@ struct CommitBoundaryCrashTests {
     print("crash states: \(states) (three recoveries, seed \(seed))")
   }
 
-  /// Opens the store and cuts the power at the given call, unless opening makes fewer calls.
+  /// Opens the store and cuts the power at the given call, unless opening the store makes fewer
+  /// calls.
   private func opened(_ disk: SimulatedDisk, cutAt call: Int) -> SimulatedDisk {
     disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
     do {

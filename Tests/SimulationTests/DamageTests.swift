@@ -38,9 +38,7 @@ struct DamageTests {
     #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
   }
 
-  /// Flips one bit in each byte, with bits 0 to 7 in turn.
-  ///
-  /// A short run skips many bytes.
+  /// Flips one bit in each byte, with bits 0 to 7 in turn; a short run skips many bytes.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
   func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)

@@ -42,9 +42,8 @@ struct DamagedCountersTests {
     print("flipped bits in counters: noticed \(noticed) (group \(group))")
   }
 
-  /// The named generation is removed from both decision records.
-  ///
-  /// This must not cause the next maintenance run to reclaim the generation.
+  /// The named generation is removed from both decision records, but the next maintenance run must
+  /// not reclaim it.
   @Test(.evidence("K1")) func `release no named generation`() throws {
     let disk = SimulatedDisk(seed: 5)
     var options = CrashHistory.options()

@@ -10,7 +10,8 @@ struct WrittenStore {
   /// The history, whose disk still has the counters of the process in memory.
   let history: CrashHistory
 
-  /// Creates a store as a process leaves it that dies, with the last commits only in the log.
+  /// Creates a store as a process that died would have left it, with the last commits only in the
+  /// log.
   ///
   /// - Parameter seed: Stores with different seeds have different identities and contents.
   init(seed: UInt64) throws {
@@ -42,7 +43,7 @@ struct WrittenStore {
     case wrong(String)
   }
 
-  /// Opens, reads and verifies a store that has these files, as on another machine.
+  /// Opens, reads and verifies a store with these files, as if on another machine.
   func outcome(of files: [String: [UInt8]]) throws -> Outcome {
     let disk = SimulatedDisk(seed: 77)
     try disk.createDirectory("/store")

@@ -1,4 +1,4 @@
-/// The number of calls to a file system and its files, for each kind of call.
+/// The number of calls of each kind to a file system and its files.
 package struct CallCounts: Equatable, Sendable {
   package var opens = 0
   package var reads = 0

@@ -5,7 +5,7 @@ enum DirectoryEntry: Hashable {
   case directory
 }
 
-/// One change of the names in a directory.
+/// A change to the names in a directory.
 enum NameChange {
   case create(String, DirectoryEntry)
   case remove(String, DirectoryEntry)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// An unsynced change to a file.
 struct FileChange {
-  /// The position of this change among all changes of the disk.
+  /// The position of this change among all changes to the disk.
   let order: Int
   /// The bytes that were written or, for a truncation, removed.
   let range: Range<Int>

@@ -72,8 +72,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// Writes zeros to a range, of which each sector contains its old bytes or zeros after a power
-  /// cut.
+  /// Writes zeros to a range; after a power cut, each sector has either its old bytes or zeros.
   func punch(_ file: SimulatedFile, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     onPunch?(file.path, range)
     return try lock.withLock { () throws(StorageError) in

@@ -162,7 +162,7 @@ struct SourceTests {
     }
   }
 
-  /// Returns the parts of a name, of which each starts with a capital letter.
+  /// Returns the parts of a name; each part begins with a capital letter.
   private static func nameParts(of name: String) -> [String] {
     var parts: [String] = []
     for letter in name {

@@ -21,7 +21,7 @@ struct AtomicFileTests {
     return [AtomicFileBytes(map), AtomicFileBytes(list)]
   }()
 
-  /// Such a file must be rejected.
+  /// A file with a changed or missing byte must be rejected, because its rows cannot be trusted.
   ///
   /// If the list were incomplete, maintenance would reclaim the named generations that are missing
   /// from it. If the map were incomplete, it would be unknown which frames may be missing.

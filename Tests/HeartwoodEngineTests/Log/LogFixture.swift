@@ -69,7 +69,7 @@ final class LogFixture {
       durableUpTo: durableUpTo, allocator: allocator)
   }
 
-  /// Calls `body` with images of pages with the given numbers.
+  /// Calls `body` with images of pages that have the given numbers.
   static func withImages<R>(
     _ pages: [PageNumber], _ body: ([LogWriter.Image]) throws -> R
   ) rethrows -> R {

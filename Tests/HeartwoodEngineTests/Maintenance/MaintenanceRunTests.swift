@@ -172,9 +172,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// After a restart, the log continues in a new lineage.
-  ///
-  /// The empty first commit of this lineage is in a new segment.
+  /// After a restart, the log continues in a new lineage, whose empty first commit is in a new
+  /// segment.
   @Test(.evidence("D13")) func `keeps the segment in which the log continues`() throws {
     let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
     let fixture = StoreFixture.on(disk, Self.options)

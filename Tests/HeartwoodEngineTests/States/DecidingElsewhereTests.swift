@@ -122,9 +122,7 @@ struct DecidingElsewhereTests {
   }
 
   /// If the run begins before the opening has locked a generation, the opening finds a floor above
-  /// this generation.
-  ///
-  /// If it begins later, the run finds the lock.
+  /// it; if the run begins later, it finds the lock.
   @Test(.evidence("I1"), .evidence("I8"))
   func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0

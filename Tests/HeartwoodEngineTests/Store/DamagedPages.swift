@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page file of a small closed store, in which tests change single pages and recompute their
-/// hashes.
+/// The page file of a small closed store, in which tests change individual pages and recompute
+/// their hashes.
 struct DamagedPages {
   static let pageByteCount = 4096
   /// The bytes of the page file, which contains the complete store because the log was
@@ -121,7 +121,7 @@ struct DamagedPages {
     }
   }
 
-  /// Opens the store with these pages as on another machine, and returns the findings of a
+  /// Opens a store with these pages, as if on another machine, and returns the findings of a
   /// verification.
   func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()

@@ -12,8 +12,8 @@ import Testing
   import Darwin
 #endif
 
-/// Tests the descriptors of an open store, in separate processes and in the programs that these
-/// start.
+/// Tests the descriptors of an open store, both in its process and in programs that this process
+/// starts.
 @Suite("The descriptors of a store")
 struct DescriptorTests {
   private static func options() -> StoreOptions {

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests tokens that identify generations, when they are used in another opening of the store.
+/// Tests the use of generation tokens in another opening of the store.
 @Suite("A token of a generation")
 struct GenerationTokenTests {
   private func put(_ value: UInt8, _ store: Store) throws {

@@ -47,8 +47,8 @@ struct LockByteTests {
 
   /// A process may run recovery only if no other process has the store open.
   ///
-  /// Otherwise, recovery would interrupt the decisions of other processes, and would declare
-  /// commits durable that were never synced.
+  /// Otherwise, recovery would end the decisions of other processes, and would declare commits
+  /// durable that were never synced.
   @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -168,9 +168,8 @@ struct LockByteTests {
     }
   }
 
-  /// The failure may have lost frames that the reader has verified.
-  ///
-  /// A writer would overwrite these frames while the reader reads them.
+  /// The failure may have lost frames that the reader has verified, and a writer would overwrite
+  /// these frames while the reader reads them.
   @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {

@@ -28,10 +28,11 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// This process does not learn from the log that the page has changed, because it already has in
-  /// memory the commit that changed the page.
+  /// This process has read the earlier version of the page, and does not learn from the log that
+  /// the page has changed.
   ///
-  /// It has also read the earlier version of the page.
+  /// It has no reason to read the log again, because the commit that changed the page is already in
+  /// its memory.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)

@@ -25,8 +25,7 @@ struct PageUsageTests {
       let pages = try store.pageUsage(of: store.snapshot())
       #expect(pages.count == store.statistics.pageCount)
       #expect(pages.first == PageUsage(.bitmap, usedByteCount: 4096))
-      // The only branch is the root of the numbers. The catalog and the large keyspace each consist
-      // of one leaf.
+      // The only branch is the root of `numbers`. The catalog and `large` each consist of one leaf.
       #expect(count(.branch, in: pages) == 1)
       #expect(count(.leaf, in: pages) >= 2 + 200 * 60 / 4096)
       // An overflow page has a header of 32 bytes.

@@ -74,7 +74,7 @@ struct PermissionTests {
       try Self.sample(fixture)
       for name in try fixture.names() { chmod(fixture.path(of: name), 0o444) }
       chmod(fixture.path, 0o555)
-      // This process gives up its rights for good. Its parent removes the directory.
+      // This process loses its rights permanently, so its parent removes the directory.
       #expect(setgid(65_534) == 0 && setuid(65_534) == 0)
       #expect(access(fixture.path(of: "pages"), W_OK) == -1)
       try Self.expectReadableOnly(fixture, errno: EACCES)

@@ -17,7 +17,7 @@ import Testing
 struct ProcessTests {
   /// Four processes, one after another, write numbers to the same store.
   ///
-  /// Each records its acknowledged numbers in another file, and is killed at a random time.
+  /// Each process records its acknowledged numbers in another file and is killed at a random time.
   @Test(.evidence("D4"), .evidence("I6"))
   func `lose no commit when one is killed`() async throws {
     let directory = try ScratchDirectory()

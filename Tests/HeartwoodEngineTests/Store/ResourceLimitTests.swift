@@ -106,9 +106,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// The older generation is read from segments that a maintenance run deletes meanwhile.
-  ///
-  /// Both this process and another one read it.
+  /// This process and another one read the older generation from segments that a maintenance run
+  /// deletes meanwhile.
   @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool

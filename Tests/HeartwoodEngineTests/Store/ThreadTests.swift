@@ -26,9 +26,8 @@ struct ThreadTests {
     group.wait()
   }
 
-  /// Each commit writes its number under every key.
-  ///
-  /// A reader that finds different numbers has therefore seen an incomplete commit.
+  /// Each commit writes its number under every key, so a reader that finds different numbers has
+  /// seen an incomplete commit.
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("D2"),
     arguments: [StoreOptions.Access.mapped, .buffered])

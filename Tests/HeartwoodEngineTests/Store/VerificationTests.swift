@@ -52,7 +52,7 @@ struct VerificationTests {
     try damagePages(damage, &pages)
     let findings = try pages.findings()
     #expect(findings.contains { $0.contains(damage.word) }, "\(findings)")
-    // With mapped reading, the defect must be found too.
+    // The defect must also be found with mapped reading.
     #expect(try pages.findings(.mapped).contains { $0.contains(damage.word) })
   }
 

@@ -233,7 +233,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // The same changes use the same frames, but all pages must be verified again.
+      // Each attempt uses the same frames as the one before, but must verify all pages again.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }
@@ -274,10 +274,10 @@ struct SpillingTests {
   /// A page is changed, is spilled in a savepoint on behalf of the enclosing transaction, and is
   /// then freed in the savepoint.
   ///
-  /// In an earlier version, the writer's index then contained the page's frame from before the
+  /// In an earlier version, the writer's index then listed the frame that the page had before the
   /// transaction, while all other processes used the spilled frame. A maintenance run that had read
-  /// the log reclaimed the former frame, but the next map, which was made from the writer's index,
-  /// listed it.
+  /// the log reclaimed the older frame, but the next map, which was made from the writer's index,
+  /// still listed it.
   @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {

@@ -1,7 +1,8 @@
 import HeartwoodEngine
 import Testing
 
-/// Tests trees with page numbers above 31 bits and page offsets above 32 bits.
+/// Tests trees whose page numbers need more than 31 bits and whose page offsets need more than 32
+/// bits.
 @Suite("A tree in pages with large numbers")
 struct LargePageNumberTests {
   private static let pageByteCount = 4096

@@ -149,9 +149,8 @@ struct ShrinkingTests {
     }
   }
 
-  /// The page counts of successive commits decrease and increase.
-  ///
-  /// Some commits are checkpointed, and others remain only in the log.
+  /// The page counts of successive commits decrease and increase, and only some of the commits are
+  /// checkpointed.
   @Test(.evidence("D2"), arguments: 0..<8 as Range<UInt64>)
   func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -260,9 +260,9 @@ final class ScheduledStores: @unchecked Sendable {
     return snapshot
   }
 
-  /// Takes two snapshots.
+  /// Takes two snapshots, and reads the rest of the first one only after the second one.
   ///
-  /// Reads part of the first one before taking the second, and the rest of it afterwards.
+  /// A snapshot must not change, and a later snapshot must not be older.
   private func read(_ number: Int) throws {
     let store = try store(number)
     let first = try snapshot(store, number)

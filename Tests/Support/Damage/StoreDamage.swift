@@ -52,7 +52,7 @@ package struct StoreDamage: Hashable, Sendable {
 
   /// Damages the store, uses it as a program would, and reports misbehaviour of the engine.
   ///
-  /// Throwing a `StorageError` is not misbehaviour.
+  /// Throwing a `StorageError` does not count as misbehaviour.
   ///
   /// - Returns: Whether a `StorageError` was thrown, and one sentence for each misbehaviour.
   /// - Throws: Any other error, which the engine must never throw.
