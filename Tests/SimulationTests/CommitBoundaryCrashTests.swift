@@ -162,7 +162,7 @@ struct CommitBoundaryCrashTests {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: 4)
     var looks: UInt64 = 0
     run.disk.clock = {
-      // Let the clock jump back and forth, a little further each time.
+      // Let the clock jump back and forth, further each time.
       looks += 1
       return looks % 2 == 0 ? start : start &+ looks &* 86_400_000
     }

@@ -155,7 +155,7 @@ extension SimulatedDisk {
 
   /// Closes one opening of a file and releases its locks.
   ///
-  /// A file that has no name any more is kept only while it has an opening.
+  /// A file that no longer has a name is kept only while it has an opening.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
       if lockFault == .lostWhenClosed { locks[number] = nil }

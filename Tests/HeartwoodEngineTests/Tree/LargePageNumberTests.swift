@@ -8,7 +8,7 @@ struct LargePageNumberTests {
   private static let pageByteCount = 4096
   private static let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
 
-  /// Returns a tree whose root is the last or the last but one page before a limit.
+  /// Returns a tree whose root is the last or the second-to-last page before a limit.
   private func fixture(before retainedGeneration: Int) throws -> TreeFixture {
     let first = retainedGeneration / Self.perBitmap * Self.perBitmap
     let fixture = try TreeFixture(pageByteCount: Self.pageByteCount, pageCount: PageNumber(first))

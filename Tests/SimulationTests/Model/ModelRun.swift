@@ -177,8 +177,8 @@ final class ModelRun {
     }
     try ModelMismatch.unless(
       store.files.cache.pinnedCount == 0, "pages of the cache were not released")
-    // X4. A maintenance run at the same time may remove pages from either index, but must not
-    // change any entry.
+    // X4. A concurrent maintenance run may remove pages from either index, but must not change any
+    // entry.
     let state = try store.snapshot().state
     let read = try store.files.located(at: state.generation, isMapped: false).walk
     let checkpointed = store.files.counters.checkpointed
