@@ -123,7 +123,7 @@ struct FileHistory {
 // MARK: - State after a crash
 
 extension FileHistory {
-  /// The number of changes that affect the length, of which a crash keeps a prefix.
+  /// The number of changes that affect the length; a crash keeps a prefix of these changes.
   var lengthChangeCount: Int { changes.count { $0.byteCount != nil } }
 
   func withEverything() -> ChunkedBytes {

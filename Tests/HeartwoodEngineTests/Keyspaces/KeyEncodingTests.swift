@@ -188,7 +188,7 @@ struct KeyEncodingTests {
   }
 }
 
-/// A point in time, encoded as the key component of a program's own type might be.
+/// A point in time, as an example of a program's own type that can be a key component.
 struct Moment: KeyConvertible, Equatable {
   var seconds: Double
 
@@ -201,7 +201,7 @@ struct Moment: KeyConvertible, Equatable {
   }
 }
 
-/// A UUID, encoded as the key component of a program's own type might be.
+/// A UUID, as an example of a program's own type that can be a key component.
 struct Identity: KeyConvertible, Equatable {
   var high: UInt64
   var low: UInt64

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A key of a custom type")
 struct LookupKeyTests {
-  /// A type with two components, encoded as a program would encode its own type.
+  /// A program's own type, encoded as two key components.
   private struct Version: KeyConvertible {
     var major: Int
     var minor: Int
