@@ -5,9 +5,8 @@ import Testing
 struct SourceTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
-  /// The files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory.
-  ///
-  /// These files own the memory, or contain hot paths that follow pointers into it.
+  /// The files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory, because
+  /// they own it or because their hot paths follow pointers into it.
   private static let rawMemoryFiles: Set<String> = [
     "States/GenerationState.swift",
     "States/PageIndex.swift",
@@ -21,9 +20,8 @@ struct SourceTests {
     "Pages/PageRegion.swift",
   ]
 
-  /// The files whose code is compiled into its callers.
-  ///
-  /// Their closures run once for each record, or properties are read through them.
+  /// The files whose code is compiled into its callers, because their closures run once for each
+  /// record or properties are read through them.
   private static let inlinedFiles: Set<String> = [
     "Sources/HeartwoodEngine/Keyspaces/KeyspaceReader+Keys.swift",
     "Sources/HeartwoodEngine/Keyspaces/LocatedValue.swift",
