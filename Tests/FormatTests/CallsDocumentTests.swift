@@ -1,7 +1,8 @@
 import HeartwoodTestSupport
 import Testing
 
-/// Compares the table of calls inside a write in `Docs/Reference/Engine.md` with the tested calls.
+/// Compares the table of calls inside a `write` in `Docs/Reference/Engine.md` with the calls that
+/// are tested.
 @Suite("The table of calls inside a write")
 struct CallsDocumentTests {
   @Test func `has one row for each tested call, with its effect`() throws {

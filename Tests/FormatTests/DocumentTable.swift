@@ -1,19 +1,19 @@
 import Foundation
 
-/// The directory of the package, found from the path of this file.
+/// Gives access to the files of the package, whose directory is derived from the path of this file.
 enum Package {
   static let path = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
-  /// Returns the text of a file, given its path in the package.
+  /// Returns the text of the file at the given path within the package.
   static func text(of path: String) throws -> String {
     try String(contentsOfFile: Self.path + "/" + path, encoding: .utf8)
   }
 }
 
-/// A table of a document whose caption is an HTML comment above it.
+/// A table in a document, captioned by an HTML comment above it.
 ///
-/// The comment has the form `<!-- layout: PageLayout -->`: a category, then a name.
+/// The comment consists of a category and a name, for example `<!-- layout: PageLayout -->`.
 struct DocumentTable {
   let category: String
   let name: String

@@ -2,14 +2,14 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// Compares `Docs/Reference/FileFormat.md` with the layouts through which the code reads and
-/// writes.
+/// Compares `Docs/Reference/FileFormat.md` with the layouts that the code uses for reading and
+/// writing.
 ///
-/// The document is the input: each captioned table must correspond to a layout and each layout to a
-/// table, field by field. The specification and the code therefore cannot diverge.
+/// Each captioned table must correspond to a layout, and each layout to a table, field by field.
+/// The specification and the code therefore cannot diverge.
 @Suite("The file format document")
 struct FormatDocumentTests {
-  /// A layout, with the range of bytes that its table must describe.
+  /// A layout, and the range of bytes that its table must describe.
   struct Layout {
     let name: String
     let fields: [Field]
@@ -61,7 +61,7 @@ struct FormatDocumentTests {
       .filter { $0.category == category }
   }
 
-  /// Returns the rows of a table as fields, including unused ranges.
+  /// Returns the rows of a table as fields, including the rows for unused ranges.
   private static func fields(of table: DocumentTable) throws -> [Field] {
     #expect(table.columns == ["offset", "size", "field", "meaning"], "table \(table.name)")
     return try table.rows.map { row in

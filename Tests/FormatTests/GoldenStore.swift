@@ -2,20 +2,21 @@ import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Golden stores: stores of each format version, stored as text and never changed.
+/// The golden stores: stores written in each format version, saved as text and never changed.
 ///
-/// They were written on a simulated disk, so that the same code always writes the same bytes. They
-/// were not closed, so each store is partly in the page file and partly in the log.
+/// They were written on a simulated disk, so the same code always writes the same bytes. They were
+/// not closed, so each store is partly in the page file and partly in the log.
 enum GoldenStore {
-  /// The name of a store with one keyspace and one row, the worked example of the specification.
+  /// The name of a store with one keyspace and one row, which is the worked example of the
+  /// specification.
   static let tiny = "tiny"
-  /// The name of a store with several keyspaces, types of keys and sizes of values, written before
+  /// The name of a store with several keyspaces, kinds of keys and sizes of values, written before
   /// and after a checkpoint.
   static let small = "small"
 
   private static let directory = "Tests/FormatTests/Golden/version-1/"
 
-  /// Returns the files of a golden store: their bytes, by name.
+  /// Returns the bytes of the files of a golden store, keyed by file name.
   static func files(of store: String) throws -> [String: [UInt8]] {
     let path = Package.path + "/" + directory + store
     var files: [String: [UInt8]] = [:]
@@ -67,7 +68,7 @@ enum GoldenStore {
     }
   }
 
-  /// The rows of the small store, by keyspace, sorted by key.
+  /// The rows of the small store for each keyspace, sorted by key.
   static let rows: [String: [(key: Key, value: [UInt8])]] = [
     "numbers": (0..<240).map { (Key($0 * 7 - 700), Array("row \($0)".utf8)) },
     "kinds": [

@@ -3,17 +3,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Opens the stores that were written in each version of the format.
+/// Opens the golden stores of every version of the format.
 ///
-/// Each store is written only once, by `HEARTWOOD_WRITE_GOLDEN=1 swift test --filter
-/// GoldenStoreTests`. If a change to the code makes it unreadable, that change has changed the
-/// format.
+/// A golden store is written only once, by `HEARTWOOD_WRITE_GOLDEN=1 swift test --filter
+/// GoldenStoreTests`. If a change to the code makes the store unreadable, that change has changed
+/// the format.
 @Suite("A golden store", .serialized)
 struct GoldenStoreTests {
   private static let isWriting =
     ProcessInfo.processInfo.environment["HEARTWOOD_WRITE_GOLDEN"] != nil
 
-  /// Options with which every golden store must be readable.
+  /// Options for opening a store; every golden store must be readable with them.
   struct Opening: CustomTestStringConvertible {
     let access: StoreOptions.Access
     let isReadOnly: Bool

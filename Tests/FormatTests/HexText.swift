@@ -1,12 +1,12 @@
-/// The text form in which the files of golden stores are saved: readable, and without zeros.
+/// The text form in which the files of golden stores are saved, which is readable and omits zeros.
 ///
-/// The first line has the number of bytes. Each further line has an offset of eight hexadecimal
-/// digits, and the 16 bytes from there in groups of any size. Lines that would contain only zeros
-/// are omitted.
+/// The first line contains the number of bytes. Each further line contains an offset of eight
+/// hexadecimal digits, followed by the 16 bytes at this offset in groups of any size. Lines for 16
+/// zero bytes are omitted.
 enum HexText {
   private static let lineByteCount = 16
 
-  /// Returns the text for an array of bytes.
+  /// Returns the text form of `bytes`.
   static func encode(_ bytes: [UInt8]) -> String {
     var lines = ["\(bytes.count) bytes"]
     for offset in stride(from: 0, to: bytes.count, by: lineByteCount) {
@@ -19,7 +19,7 @@ enum HexText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Parses the text; returns `nil` if it does not have this form.
+  /// Parses the text form, or returns `nil` if the text does not have this form.
   static func decode(_ text: String) -> [UInt8]? {
     let lines = text.split(separator: "\n")
     guard let first = lines.first, first.hasSuffix(" bytes"), let count = Int(first.dropLast(6))

@@ -2,8 +2,9 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// Compares `Docs/Reference/Limits.md` with the constants in the code: each must have a row with
-/// its value and a reason.
+/// Compares `Docs/Reference/Limits.md` with the constants in the code.
+///
+/// Each constant must have a row with its value and a reason.
 @Suite("The limits document")
 struct LimitsDocumentTests {
   private static let values: [String: UInt64] = [

@@ -5,12 +5,13 @@ import Testing
 
 /// Opens the worked example of `Docs/Reference/FileFormat.md`.
 ///
-/// The document is the only input: the files built from its hexadecimal dumps must form a store.
+/// The files are built only from the hexadecimal dumps in the document, and must form a valid
+/// store.
 @Suite("The worked example", .serialized)
 struct WorkedExampleTests {
   private static let byteCounts = ["pages": 131_072, "wal-0000000000000001": 32_768]
 
-  /// Returns the files that the document describes.
+  /// Returns the files that the document describes, keyed by name.
   static func files() throws -> [String: [UInt8]] {
     let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     var files: [String: [UInt8]] = byteCounts.mapValues { [UInt8](repeating: 0, count: $0) }
@@ -23,8 +24,8 @@ struct WorkedExampleTests {
     return files
   }
 
-  /// Returns a file system that contains the files and an empty lock file, but no `counters`, as
-  /// after unpacking an archive.
+  /// Returns a file system that contains the given files and an empty lock file, but no `counters`,
+  /// like an unpacked archive.
   private static func fileSystem(_ files: [String: [UInt8]]) throws -> MemoryFileSystem {
     let system = MemoryFileSystem()
     try system.createDirectory("/store")
@@ -43,7 +44,7 @@ struct WorkedExampleTests {
     return options
   }
 
-  /// Opens the files and reads from them; any error must be a `StorageError`.
+  /// Opens the files and reads from them; every error must be a `StorageError`.
   private static func use(_ files: [String: [UInt8]], isReadOnly: Bool) throws {
     let system = try fileSystem(files)
     do {

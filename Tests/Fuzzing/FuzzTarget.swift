@@ -4,13 +4,13 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Prints an input and stops the process in a way that the fuzzer treats as a crash.
+/// Prints an input and its failure, and crashes so that the fuzzer records the input.
 private func fail(_ damage: StoreDamage, _ finding: String) -> Never {
   print("\(damage)")
   fatalError(finding)
 }
 
-/// Uses a store with the damage that an input describes; see ``StoreDamage/run()``.
+/// Uses a store with the damage that the input describes (see ``StoreDamage/run()``).
 @_cdecl("LLVMFuzzerTestOneInput")
 public func useDamagedStore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let damage = StoreDamage(Bytes(UnsafeRawBufferPointer(start: start, count: count)))
@@ -22,14 +22,15 @@ public func useDamagedStore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CIn
   return 0
 }
 
-/// Applies the generic mutations of libFuzzer, which knows nothing of the format of an input.
+/// Applies one of libFuzzer's generic mutations, which do not depend on the format of the input.
 @_silgen_name("LLVMFuzzerMutate")
 private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-/// Adds, replaces or removes an edit that is meaningful for the sample store.
+/// Mutates the damage in a way that suits the sample store, such as adding, replacing or removing
+/// an edit.
 ///
-/// In one of three cases, it leaves the mutation to libFuzzer, which inserts numbers that the code
-/// has compared other numbers with.
+/// One mutation in three is left to libFuzzer, which also inserts numbers that the code under test
+/// has compared with others.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutateDamage(
   _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32

@@ -4,10 +4,10 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Cuts the power each time one of several writer threads has had a commit acknowledged.
+/// Cuts the power whenever a commit of one of several writer threads has been acknowledged.
 @Suite("Acknowledged commits of several writers")
 struct AcknowledgementTests {
-  /// A commit that shares a sync must be acknowledged only after this sync, and only when all older
+  /// A commit that shares a sync may be acknowledged only after this sync, and only when all older
   /// commits are durable.
   @Test(.evidence("D1"), .evidence("I3"), arguments: 0..<4 as Range<UInt64>)
   func `survive a power cut with all commits before them`(seed: UInt64) throws {

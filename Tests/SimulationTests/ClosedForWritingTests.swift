@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests system errors after which the contents of the files are unknown.
+/// Tests system errors that leave the contents of the files unknown.
 @Suite("A store whose writes are disabled")
 struct ClosedForWritingTests {
   private func kind(_ body: () throws -> Void) throws -> StorageError.Kind? {
@@ -10,7 +10,8 @@ struct ClosedForWritingTests {
     return nil
   }
 
-  /// Expects that the store can be read, rejects writes, and is complete after reopening.
+  /// Expects that the store can be read and rejects writes, and that it is complete after it is
+  /// reopened.
   private func expectClosed(_ run: CrashHistory) throws {
     run.disk.faultPlan = FaultPlan()
     let store = try #require(run.store)
@@ -39,8 +40,8 @@ struct ClosedForWritingTests {
     try expectClosed(run)
   }
 
-  /// In an earlier version, a failed sync of the directory was retried, and its success was
-  /// trusted.
+  /// In an earlier version, a failed sync of the directory was retried, and the success of the
+  /// second sync was trusted.
   @Test(.evidence("F2"), .evidence("F3"))
   func `accepts no writes after a name could not be synced`() throws {
     let steps = [Step](
@@ -62,8 +63,8 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
-  /// In an earlier version, closing reported no error, so the next power cut lost a `.normal`
-  /// commit that closing should have made durable.
+  /// In an earlier version, closing the store reported no error, and the next power cut could lose
+  /// a `.normal` commit that closing should have made durable.
   @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([
@@ -88,7 +89,7 @@ struct ClosedForWritingTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// Simulates the failure of another thread's sync after the transaction has begun.
+  /// Another thread's sync fails after the transaction has begun.
   @Test(.evidence("F2"), arguments: [64 << 20, 0])
   func `writes nothing of a transaction that runs`(memoryByteCount: Int) throws {
     let disk = SimulatedDisk(seed: 7)
@@ -108,7 +109,7 @@ struct ClosedForWritingTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// A retried sync could succeed without effect, because the system may have dropped the unsynced
+  /// A second sync could succeed without effect, because the system may have dropped the unsynced
   /// pages.
   @Test(.evidence("F3")) func `never repeats a failed sync`() throws {
     let disk = SimulatedDisk(seed: 7)
@@ -128,7 +129,7 @@ struct ClosedForWritingTests {
   func `accepts no writes after a page could not be checkpointed`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([.write(.full, operationCount: 2, valueByteCount: 50)])
-    // The first call of the checkpoint syncs the directory; the second writes the page.
+    // The first call of the checkpoint syncs the directory, and the second call writes the page.
     run.disk.faultPlan = .failure(.io, atCall: run.disk.callCount + 2, leavesPart: leavesPart)
     #expect(try kind { try run.run(.checkpoint) } == .io)
     #expect(run.disk.calls.suffix(2) == [.syncDirectory, .write])

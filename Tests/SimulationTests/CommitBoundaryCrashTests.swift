@@ -2,17 +2,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests power cuts in commits that end at the boundaries of sectors and segments, or during
-/// opening.
+/// Tests power cuts while a store is opened, and during commits that end at the boundaries of
+/// sectors and segments.
 @Suite("A commit at a segment boundary")
 struct CommitBoundaryCrashTests {
-  /// Small and large commits, so that some end a segment, some start one, and some fill several.
+  /// Small and large commits: some end a segment, some start one, and some fill several.
   private static let steps: [Step] =
     [150, 9000, 150, 5000, 40_000, 150, 13_000, 150].map {
       .write(.full, operationCount: 2, valueByteCount: $0)
     }
 
-  /// Returns the slots in which the commits begin and end, and the number of frames of the largest
+  /// Returns the slots in which commits begin and end, and the number of frames in the largest
   /// commit.
   private func slots(seed: UInt64) throws -> (first: Set<Int>, last: Set<Int>, largest: UInt64) {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed)
@@ -35,14 +35,14 @@ struct CommitBoundaryCrashTests {
     arguments: TestScale.pick(quick: [11], all: [11], long: [3, 11] as [UInt64]))
   func `is complete after a power cut at every call`(seed: UInt64) throws {
     let found = try slots(seed: seed)
-    // A segment has eight slots, of which slots 1 to 6 contain frames.
+    // A segment has eight slots, and slots 1 to 6 contain its frames.
     #expect(found.first.contains(1) && found.last.contains(6), "\(found)")
     #expect(found.largest > 8)
     let states = try CrashHistory.cutEverywhere(Self.steps, seed: seed, "seed \(seed)")
     print("crash states: \(states) (boundaries \(seed))")
   }
 
-  /// Disks write complete sectors, but the store must not rely on it.
+  /// Disks write complete sectors, but the store must not rely on that.
   @Test(.evidence("D1"), .evidence("D2"), .evidence("D3"))
   func `is complete or absent when its last sector is torn at any byte`() throws {
     let steps: [Step] = [
@@ -61,7 +61,7 @@ struct CommitBoundaryCrashTests {
       guard let (path, sector) = try lastChangedSector(old, new) else { continue }
       let bytes = try #require(new.bytes(of: path))
       for end in [1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511] {
-        // Write everything before the sector, and the first `end` bytes of the sector.
+        // Write everything that precedes the sector, and the first `end` bytes of the sector.
         let torn = old.killed()
         let file = try #require(try torn.open(path, .write))
         let count = min(sector + end, bytes.count)
@@ -75,7 +75,8 @@ struct CommitBoundaryCrashTests {
     #expect(states > 50)
   }
 
-  /// Returns the position of the last sector that differs between two disks, or `nil` if none does.
+  /// Returns the position of the last sector that differs between two disks, or `nil` if the disks
+  /// are equal.
   private func lastChangedSector(
     _ old: SimulatedDisk, _ new: SimulatedDisk
   ) throws -> (path: String, offset: Int)? {
@@ -120,7 +121,8 @@ struct CommitBoundaryCrashTests {
     print("crash states: \(states) (three recoveries, seed \(seed))")
   }
 
-  /// Opens the store and cuts the power at the given call, if the opening makes that many calls.
+  /// Opens the store and cuts the power at the given call, unless opening the store makes fewer
+  /// calls.
   private func opened(_ disk: SimulatedDisk, cutAt call: Int) -> SimulatedDisk {
     disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
     do {
@@ -131,7 +133,7 @@ struct CommitBoundaryCrashTests {
     return disk
   }
 
-  /// The next process finds and shows commits that were not synced.
+  /// The next process finds commits that were not synced, and shows them to its readers.
   @Test(.evidence("D4"), .evidence("D8"))
   func `survives a power cut once a process has shown it after a kill`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 8), seed: 8)
@@ -150,7 +152,7 @@ struct CommitBoundaryCrashTests {
     }
   }
 
-  /// The times in the files are only informative, so no behaviour may depend on the clock.
+  /// The times in the files are only informative, so the behaviour must not depend on the clock.
   @Test(.evidence("D1"), .evidence("D2"), arguments: [0, .max] as [UInt64])
   func `does not depend on the clock`(start: UInt64) throws {
     let steps: [Step] = [
@@ -160,7 +162,7 @@ struct CommitBoundaryCrashTests {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: 4)
     var looks: UInt64 = 0
     run.disk.clock = {
-      // The clock jumps back and forth, further each time.
+      // Let the clock jump back and forth, further each time.
       looks += 1
       return looks % 2 == 0 ? start : start &+ looks &* 86_400_000
     }

@@ -4,10 +4,10 @@ import Testing
 
 /// Cuts the power during a history and checks the states that can result.
 extension CrashHistory {
-  /// Cuts the power at every call of the steps that changes something, and checks the resulting
-  /// disks.
+  /// Cuts the power at every call of the steps that changes something, and checks each disk that
+  /// can result.
   ///
-  /// If there are too many possible disks, a seeded selection of them is checked.
+  /// If there are too many possible disks, it checks a selection that depends on the seed.
   ///
   /// - Returns: The number of disks that were checked.
   static func cutEverywhere(
@@ -16,7 +16,7 @@ extension CrashHistory {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A quick run tries only every eighth call; the first one depends on the seed.
+    // A quick run tries only every eighth call, beginning with one that depends on the seed.
     let step = TestScale.pick(quick: 8, all: 1)
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
@@ -43,7 +43,8 @@ extension CrashHistory {
     return run
   }
 
-  /// Returns the disks that a power cut may leave now, or a selection if there are too many.
+  /// Returns the disks that a power cut could leave at this moment, or a selection if there are too
+  /// many.
   private func outcomes() -> [SimulatedDisk] {
     let limit = TestScale.pick(quick: 8, all: 64, long: 128)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
@@ -58,8 +59,8 @@ extension CrashHistory {
     return outcomes
   }
 
-  /// Opens the store after a crash, compares its contents, commits, and checks that the commit
-  /// survives another power cut.
+  /// Opens the store after a crash, compares its contents with the model, makes a commit, and
+  /// checks that the commit survives another power cut.
   func expectPrefix(on disk: SimulatedDisk, _ context: String) {
     do {
       let opened = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)

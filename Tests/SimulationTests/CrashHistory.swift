@@ -1,16 +1,17 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The contents of a store after a commit: keyspaces, keys and values.
+/// The contents of a store after a commit: for each keyspace, its keys and values.
 typealias Content = [String: [Int64: [UInt8]]]
 
 /// One step of a history.
 enum Step: Sendable {
-  /// A transaction whose operations are derived from the seed and the number of the commit.
+  /// A transaction with operations that are derived from the seed and from the number of the
+  /// commit.
   case write(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
   /// A transaction that changes something and then throws.
   case abandonedWrite
-  /// A transaction that changes more than fits in its memory and then throws.
+  /// A transaction that changes more than it can keep in memory and then throws.
   case abandonedSpill
   /// A transaction with nested savepoints, some of which are rolled back.
   case savepoints(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
@@ -32,16 +33,18 @@ enum Step: Sendable {
   case kill
 }
 
-/// Runs steps on a store on a simulated disk, and compares the store with a model.
+/// Performs steps with a store on a simulated disk, and compares the store with a model.
 ///
-/// Each commit also writes its own number, so the contents of a store identify the commit with
-/// which they must be compared.
+/// Each commit also writes its own number, so the contents of a store show with which commit they
+/// must be compared.
 final class CrashHistory {
   private(set) var disk: SimulatedDisk
-  /// The number of calls to the disks of processes that have died.
+  /// The number of calls made by processes that have died.
   private var earlierCallCount = 0
   private(set) var store: Store?
-  /// The contents after each attempted commit, by its number; number 0 is the empty store.
+  /// The contents after each attempted commit, indexed by its number.
+  ///
+  /// Number 0 is the empty store.
   private(set) var contents: [Content] = [[:]]
   /// The number of the last commit that a power cut must not undo.
   private(set) var durableCount = 0
@@ -50,7 +53,7 @@ final class CrashHistory {
   private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
   /// The number of the commit that each named generation contains.
   private(set) var kept: [String: Int] = [:]
-  /// A name whose `keep` or `release` was not acknowledged, so it may or may not exist.
+  /// The name whose `keep` or `release` was not acknowledged, so that it may or may not exist.
   private var uncertainName: String?
   private let seed: UInt64
   private let options: StoreOptions
@@ -60,7 +63,7 @@ final class CrashHistory {
 
   struct Abandoned: Error {}
 
-  /// The number of calls that change something, over all processes.
+  /// The number of calls that change something, made by all processes.
   var callCount: Int { earlierCallCount + disk.callCount }
 
   static func options(pageByteCount: Int = 4096, memoryPageCount: Int? = nil) -> StoreOptions {
@@ -85,7 +88,7 @@ final class CrashHistory {
     store = try Store(at: "/store", options: options, fileSystem: disk)
   }
 
-  /// Runs the steps until one throws, usually because of a planned fault.
+  /// Runs the steps until one of them throws, usually because of a planned fault.
   func run(_ steps: [Step]) throws {
     if store == nil { try open() }
     for step in steps { try run(step) }
@@ -106,8 +109,8 @@ final class CrashHistory {
     case .abandonedSpill:
       do {
         try store.write { transaction in
-          // Change other pages than the next transaction, which writes its pages to the same
-          // frames.
+          // Change pages other than those of the next transaction, which will write its pages to
+          // the same frames.
           for key in 0..<30 as Range<Int64> {
             try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
           }
@@ -153,7 +156,7 @@ final class CrashHistory {
         disk.faultPlan.call = call - usedCalls
       }
       try open()
-      // Opening syncs the commits that it found before it shows them.
+      // Opening syncs the commits that it finds before it shows them to readers.
       durableCount = acknowledgedCount
     }
   }
@@ -211,7 +214,7 @@ final class CrashHistory {
     }
   }
 
-  /// Changes a value in a keyspace, and makes the same change in `content`.
+  /// Changes a value in a keyspace of the transaction, and makes the same change in `content`.
   private static func change(
     _ transaction: inout WriteTransaction, _ number: Int, _ valueByteCount: Int,
     _ generator: inout SeededGenerator, _ content: inout Content
@@ -257,7 +260,7 @@ final class CrashHistory {
     try transaction.keyspace("number").put(Int64(0), [UInt8(number & 0xFF), UInt8(number >> 8)])
   }
 
-  /// Runs a commit and records its contents even if it fails, because an unacknowledged commit may
+  /// Runs a commit, and records its contents even if it fails, because an unacknowledged commit may
   /// be found later.
   private func attempt(
     _ durability: StoreOptions.Durability, _ number: Int, _ commit: () throws -> Void,
@@ -272,13 +275,15 @@ final class CrashHistory {
 
   // MARK: Checking
 
-  /// Returns the number of the commit whose contents the snapshot has, or 0 if the store is empty.
+  /// Returns the number of the commit that wrote the contents of the snapshot, or 0 if the store is
+  /// empty.
   static func number(of snapshot: Snapshot) throws -> Int {
     guard let value = try snapshot.keyspace("number")?.get(Int64(0)) else { return 0 }
     return Int(value[0]) | Int(value[1]) << 8
   }
 
-  /// Returns the contents of a snapshot, without empty keyspaces and the keyspace of the number.
+  /// Returns the contents of a snapshot, except empty keyspaces and the keyspace that contains the
+  /// number.
   static func content(of snapshot: Snapshot) throws -> Content {
     var content: Content = [:]
     for name in try snapshot.keyspaceNames where name != "number" {
@@ -291,14 +296,19 @@ final class CrashHistory {
     return content
   }
 
-  /// Checks a store opened after a crash; returns a description of a defect, or `nil`.
+  /// Checks a store that was opened after a crash.
+  ///
+  /// - Returns: A description of a defect, or `nil`.
   func finding(in store: Store, atLeast least: Int) throws -> String? {
     if let finding = try findingInContent(store, atLeast: least) { return finding }
     let report = try store.verify()
     return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
   }
 
-  /// Checks the contents of the newest and the named generations, without verifying the store.
+  /// Checks the contents of the newest generation and of the named ones, without verifying the
+  /// store.
+  ///
+  /// - Returns: A description of a defect, or `nil`.
   func findingInContent(_ store: Store, atLeast least: Int) throws -> String? {
     let snapshot = try store.snapshot()
     let number = try Self.number(of: snapshot)
@@ -310,8 +320,9 @@ final class CrashHistory {
     return try findingInKept(store)
   }
 
-  /// Checks that each name refers to the right contents; returns a description of a defect, or
-  /// `nil`.
+  /// Checks that each name refers to the right contents.
+  ///
+  /// - Returns: A description of a defect, or `nil`.
   private func findingInKept(_ store: Store) throws -> String? {
     let found = try store.namedGenerations()
     for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
@@ -330,7 +341,9 @@ final class CrashHistory {
     return nil
   }
 
-  /// Checks that the held snapshots have not changed; returns a description of a defect, or `nil`.
+  /// Checks that the held snapshots have not changed.
+  ///
+  /// - Returns: A description of a defect, or `nil`.
   func findingInPinned() throws -> String? {
     for (number, snapshot) in pinned {
       if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
@@ -340,13 +353,13 @@ final class CrashHistory {
     return nil
   }
 
-  /// Releases the store without closing it, as a crash does.
+  /// Releases the store without closing it, as if the process had crashed.
   func abandon() {
     pinned = []
     store = nil
   }
 
-  /// Returns random steps, some with transactions larger than a small memory.
+  /// Returns random steps, some of which are transactions too large for a small memory.
   static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: ~seed)
     return randomSteps(seed: seed, count: count).map { step in

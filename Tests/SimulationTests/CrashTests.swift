@@ -4,11 +4,13 @@ import Testing
 
 /// Tests the state of a store after a power cut.
 ///
-/// The simulated disk loses, reorders and tears unsynced changes, including changes of names and
+/// The simulated disk loses, reorders and tears unsynced changes, including changes to names and
 /// lengths. In short histories, the power is cut at every call that changes something, and all
 /// possible outcomes are checked if there are few enough. In long histories, the cuts and the
-/// outcomes are random. Each resulting store is opened, compared with the model, verified and
-/// written to. In some cases, the power is cut again during recovery.
+/// outcomes are random.
+///
+/// Each resulting store is opened, compared with the model, verified and written to. In some cases,
+/// the power is cut again during recovery.
 @Suite("A store after a power cut")
 struct CrashTests {
   private static let histories: [[Step]] = [
@@ -71,7 +73,7 @@ struct CrashTests {
     #expect(states > 10)
   }
 
-  /// Histories of transactions that are larger than their memory and partly rolled back.
+  /// Histories with transactions that are too large for their memory and are partly rolled back.
   private static let spillingHistories: [[Step]] = [
     [
       .write(.full, operationCount: 2, valueByteCount: 50), .abandonedSpill,
@@ -128,7 +130,7 @@ struct CrashTests {
     for mode in CrashMode.allCases {
       let options: CrashOptions = generator.next() % 2 == 0 ? [] : [.unorderedNames]
       var disk = run.disk.crashed(.seeded(generator.next(), mode, options))
-      // Cut the power up to two more times, each time somewhere in the previous recovery.
+      // Cut the power up to two more times, each time at a random call of the previous recovery.
       for round in 0..<Int(generator.next() % 3) {
         disk.faultPlan = .powerCut(
           atCall: Int(generator.next() % 12) + 1, leavesPart: generator.next() % 2 == 0)

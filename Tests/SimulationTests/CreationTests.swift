@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests power cuts soon after a store was created.
+/// Tests power cuts soon after a store has been created.
 @Suite("A new store")
 struct CreationTests {
-  /// The directory existed before, but its name was never synced.
+  /// The directory existed before the store was created, but its name was never synced.
   @Test(.evidence("D1")) func `survives a power cut in a directory that existed before`() throws {
     let disk = SimulatedDisk(seed: 4)
     try disk.createDirectory("/store")
@@ -18,10 +18,10 @@ struct CreationTests {
     try StoreFixture.expectSound(again)
   }
 
-  /// In an earlier version, a power cut could lose the store if its first opening had failed late.
+  /// In an earlier version, a power cut could lose a store whose first opening had failed late.
   ///
-  /// The failed opening left a complete page file in a directory whose name was not synced. The
-  /// next opening assumed an existing store and did not sync the name either.
+  /// The failed opening left a complete page file in a directory whose name had not been synced.
+  /// The next opening took the store for an existing one, and did not sync the name either.
   @Test(.evidence("D1"), arguments: [false, true])
   func `survives a power cut after its first opening failed`(wasKilled: Bool) throws {
     for call in 1...16 {

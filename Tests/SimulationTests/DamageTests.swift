@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damages every file at every position: flips bits, truncates, extends and replaces files.
+/// Damages every file at every position: flips bits, and truncates, extends and replaces files.
 @Suite("A store with damaged files")
 struct DamageTests {
   /// Expects that the damage was detected, or that the store shows one of its newest commits.
   ///
-  /// Losing the last `lost` commits is allowed, if nothing proves that they were durable.
+  /// The last `lost` commits may be missing if nothing proves that they were durable.
   ///
   /// - Returns: Whether the damage was detected.
   private func expectRightOrNoticed(
@@ -38,7 +38,7 @@ struct DamageTests {
     #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
   }
 
-  /// Flips one bit in each byte, in turn bits 0 to 7; a short run skips many bytes.
+  /// Flips one bit in each byte, with bits 0 to 7 in turn; a short run skips many bytes.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
   func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)
@@ -77,8 +77,8 @@ struct DamageTests {
           var files = sample.files
           files[name] = Array(bytes.prefix(end + offset))
           let outcome = try sample.outcome(of: files)
-          // Truncating the last segment also removes the durable watermarks of its commits, so this
-          // is indistinguishable from a power cut.
+          // Truncating the last segment also removes the durable watermarks that its commits
+          // contain, so the result cannot be distinguished from that of a power cut.
           _ = expectRightOrNoticed(
             outcome, sample, "\(name) cut to \(end + offset) bytes", lost: name == last ? 5 : 1)
           count += 1
@@ -90,8 +90,8 @@ struct DamageTests {
         let outcome = try sample.outcome(of: files)
         let context = "\(name) with \(extra) more bytes"
         let isNoticed = expectRightOrNoticed(outcome, sample, context)
-        // Files that contain their own length are rejected; the page file and segments may be
-        // longer.
+        // Files that contain their own length must be rejected. The page file and the segments may
+        // be longer than necessary.
         #expect(isNoticed == (name == "map" || name == "kept"), "\(context): \(outcome)")
         count += 1
       }
@@ -124,18 +124,18 @@ struct DamageTests {
         if case .wrong(let what) = outcome {
           Issue.record("\(name) \(exchange): \(what)")
         }
-        // The page file identifies the store that the other files must belong to, so it is
-        // required.
+        // The page file is required, because it identifies the store to which the other files must
+        // belong.
         if name == "pages", exchange == .missing || exchange == .ofAnotherStore {
           #expect(outcome == .noticed("corrupt"), "\(exchange)")
         }
       }
     }
-    // If all files are from the earlier copy, they are a valid, older store.
+    // If all files come from the earlier copy, they form a valid but older store.
     if case .right = try sample.outcome(of: earlier) {} else { Issue.record("the earlier copy") }
   }
 
-  /// Returns the files as they were in the middle of the history that the sample has.
+  /// Returns the files of the sample as they were in the middle of its history.
   private func earlierCopy(seed: UInt64) throws -> [String: [UInt8]] {
     let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     try run.run([

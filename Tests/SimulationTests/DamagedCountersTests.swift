@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damages shared counters between two processes of the same boot, when they are trusted.
+/// Damages the shared counters between two processes of the same boot, in which the counters are
+/// trusted.
 @Suite("Damaged counters of an earlier process")
 struct DamagedCountersTests {
-  /// The offsets of all counters, and of the used part of the decision records.
+  /// The offsets of all counters and of the used parts of the decision records.
   private static let offsets: [Int] =
     CountersLayout.fields.filter { $0.byteCount == 8 }.map(\.offset)
     + [CountersLayout.firstDecision, CountersLayout.secondDecision].flatMap { record in
@@ -41,10 +42,8 @@ struct DamagedCountersTests {
     print("flipped bits in counters: noticed \(noticed) (group \(group))")
   }
 
-  /// Removes the named generation from both decision records.
-  ///
-  /// The next maintenance run must not
-  /// reclaim it because of that.
+  /// The named generation is removed from both decision records, but the next maintenance run must
+  /// not reclaim it.
   @Test(.evidence("K1")) func `release no named generation`() throws {
     let disk = SimulatedDisk(seed: 5)
     var options = CrashHistory.options()
@@ -79,7 +78,7 @@ struct DamagedCountersTests {
     }
   }
 
-  /// Expects that commits survive a power cut and that maintenance works with such counters.
+  /// Expects that, with these counters, commits survive a power cut and maintenance works.
   private func expectUsable(_ disk: SimulatedDisk, _ context: String) throws {
     let disk = disk.killed()
     do {

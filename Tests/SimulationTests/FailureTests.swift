@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a store when calls to the file system fail.
+/// Tests stores when calls to the file system fail.
 ///
-/// For every n, the n-th call fails, once or permanently. Every failure must throw an error and
-/// must never lead to an incorrect state. Readers must continue to work. After a kill or a power
-/// cut, the reopened store must contain everything that was acknowledged.
+/// For every n, the n-th call fails, either once or together with all later calls. Every failure
+/// must throw an error, must never lead to an incorrect state, and must not affect readers. After a
+/// kill or a power cut, the reopened store must contain everything that was acknowledged.
 @Suite("A store whose calls fail")
 struct FailureTests {
   private static let steps: [Step] = [
@@ -32,7 +32,7 @@ struct FailureTests {
     return run
   }
 
-  /// Runs all steps even if some of them throw; returns the errors in order.
+  /// Runs all steps, even if some of them throw, and returns the errors in order.
   private func runOn(
     _ run: CrashHistory, _ context: String, _ steps: [Step] = FailureTests.steps
   ) -> [StorageError] {
@@ -81,7 +81,7 @@ struct FailureTests {
       let run = try openedHistory(isSpilling: isSpilling)
       run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
       let errors = runOn(run, context, steps)
-      // A sync that fails because the disk is full disables writes like any other failed sync.
+      // A sync that fails because the disk is full must disable writes, like any other failed sync.
       let syncFailed = run.disk.calls[call - 1] == .sync
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
@@ -99,10 +99,10 @@ struct FailureTests {
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
   func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
-    // With no memory for pages, the commit mark is written on its own. The commit is then complete
-    // even if this write was reported as incomplete.
+    // No pages are kept in memory, so the commit mark is written on its own. The commit can then be
+    // complete even if this write is reported as incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
-    // The complete log fits in one segment, so no segment is reclaimed.
+    // All of the log fits in one segment, so no segment is reclaimed.
     options.segmentByteCount = options.pageByteCount * 64
     func opened() throws -> CrashHistory {
       let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: 7, options: options)
@@ -123,7 +123,7 @@ struct FailureTests {
         #expect(error.kind == .diskFull, "seed \(seed), call \(call)")
       }
       run.abandon()
-      // The process dies before anything else is written to the frames of that commit.
+      // Let the process die before anything else is written to the frames of that commit.
       let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
       #expect(try CrashHistory.number(of: retained.snapshot()) == 1, "seed \(seed), call \(call)")
@@ -155,7 +155,7 @@ struct FailureTests {
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
       let errors = runOn(run, context, steps)
-      // Creating segments in advance and reclaiming segments may fail without an error.
+      // Creating segments in advance and reclaiming segments may fail without an error of the step.
       #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
       try checkAfterReopening(run, context)
@@ -167,7 +167,7 @@ struct FailureTests {
     let run = try openedHistory()
     try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
     let next = run.disk.callCount
-    // The next commit makes a write and then a sync, so its sync is the second call from here.
+    // The next commit makes one write and then one sync, so its sync is the second call from now.
     run.disk.faultPlan = .failure(.io, atCall: next + 2, dropsUnsynced: true)
     #expect(throws: StorageError.self) {
       try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
@@ -216,13 +216,14 @@ struct FailureTests {
     }
   }
 
-  /// Expects that the store contains everything durable after a kill and after a power cut, and can
-  /// be written.
+  /// Expects that the store, after a kill and after a power cut, contains everything durable and
+  /// can be written to.
   private func checkAfterReopening(_ run: CrashHistory, _ context: String) throws {
     run.abandon()
     let cut = run.disk.crashed(.nothing)
     let killed = run.disk.killed()
-    // The failing sync may have dropped an unsynced commit, so only durable commits are expected.
+    // The failing sync may have dropped a commit that was not yet durable, so expect only durable
+    // commits.
     for (disk, least, how) in [(killed, run.durableCount, "kill"), (cut, run.durableCount, "cut")] {
       do {
         let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)

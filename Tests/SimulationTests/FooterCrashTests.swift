@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Cuts the power while footers are written, and opens stores by means of the remaining footers.
+/// Cuts the power while footers are written, and then opens the stores with the footers that are
+/// left.
 @Suite("Footers after a power cut")
 struct FooterCrashTests {
-  /// Returns enough commits to fill several segments, including commits that are never synced.
+  /// Returns steps with enough commits to fill several segments, some of which are never synced.
   private static func steps(seed: UInt64) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<45).map { _ in
@@ -19,7 +20,7 @@ struct FooterCrashTests {
     }
   }
 
-  /// Returns a copy of the disk in which the magic numbers of all footers are erased.
+  /// Returns a copy of the disk on which the magic numbers of all footers have been erased.
   private func withoutFooters(_ disk: SimulatedDisk) throws -> SimulatedDisk {
     let copy = disk.killed()
     let options = CrashHistory.options()
@@ -62,9 +63,9 @@ struct FooterCrashTests {
     #expect(footerCount > 2)
   }
 
-  /// Opens the store after a power cut, with and without footers, and compares the results.
+  /// Opens the store after a power cut, both with and without footers, and compares the results.
   ///
-  /// - Returns: The number of footers used.
+  /// - Returns: The number of footers that were used.
   private func compare(
     _ run: CrashHistory, _ disk: SimulatedDisk, _ context: String
   ) throws -> Int {
@@ -80,8 +81,8 @@ struct FooterCrashTests {
           == CrashHistory.number(of: plain.snapshot()), "\(context)")
       let finding = try run.finding(in: store, atLeast: run.durableCount)
       #expect(finding == nil, "\(context)")
-      // A valid footer proves that its commits are durable, so the store must be sound after a
-      // write.
+      // A valid footer proves that the commits it lists are durable, so the store must still be
+      // sound after a write.
       try store.write { try $0.keyspace("after").put("crash", [1]) }
       #expect(try store.verify().findings == [], "\(context)")
       return store.recovery.segmentFooterCount

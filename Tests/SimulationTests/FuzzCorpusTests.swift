@@ -3,21 +3,22 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Runs the inputs stored by fuzzing: each of them reaches a code path that no other input reaches,
-/// or once revealed a bug.
+/// Runs the inputs that the fuzzer has found.
+///
+/// Each input reaches a code path that no other input reaches, or once revealed a bug.
 @Suite("The corpus of the fuzzer")
 struct FuzzCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fuzzing/Corpus")
 
-  /// The names of all inputs, sorted.
+  /// The sorted names of all inputs.
   private static let names: [String] = {
     let found = try? FileManager.default.contentsOfDirectory(atPath: directory.path)
     return (found ?? []).filter { !$0.hasPrefix(".") }.sorted()
   }()
 
-  /// The number of groups of inputs, which run in parallel.
+  /// The number of groups into which the inputs are divided; the groups run in parallel.
   private static let groupCount = 4
 
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<groupCount)

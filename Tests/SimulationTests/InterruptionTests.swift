@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests changes that fail half-way in a transaction that catches the error and continues.
+/// Tests changes that fail halfway, in transactions that catch the error and continue.
 @Suite("A transaction with a failed change")
 struct InterruptionTests {
   private static let keys = 0..<300 as Range<Int64>
@@ -11,7 +11,7 @@ struct InterruptionTests {
     try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
   }
 
-  /// Creates a store with many pages, and returns it with no page in memory.
+  /// Creates a store with many pages, none of which is in memory when it is returned.
   private func sample() throws -> (disk: SimulatedDisk, content: [Int64: [UInt8]]) {
     let disk = SimulatedDisk(seed: 9)
     let store = try Self.open(disk)
@@ -27,8 +27,9 @@ struct InterruptionTests {
     return (disk.killed(), content)
   }
 
-  /// Makes deletes and puts, ignoring those that fail; returns the contents to expect after a
-  /// commit.
+  /// Performs deletes and puts, ignoring those that fail.
+  ///
+  /// - Returns: The contents to expect after a commit.
   private func change(
     _ transaction: inout WriteTransaction, _ content: [Int64: [UInt8]]
   ) throws -> (content: [Int64: [UInt8]], hasFailed: Bool) {

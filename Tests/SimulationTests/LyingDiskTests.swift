@@ -4,8 +4,8 @@ import Testing
 
 /// Tests disks that report successful syncs without syncing anything.
 ///
-/// No store can keep what such a disk drops, so acknowledged commits may be lost. However, the
-/// store must show one state of the history, or report the loss as an error.
+/// No store can preserve what such a disk drops, so acknowledged commits may be lost. However, the
+/// store must either show one state of the history or report the loss as an error.
 @Suite("A store on a disk whose syncs lie")
 struct LyingDiskTests {
   private static let histories: [[Step]] = [
@@ -18,7 +18,8 @@ struct LyingDiskTests {
     ],
   ]
 
-  /// Runs the steps on a new disk whose syncs, after the opening, have no effect for certain paths.
+  /// Runs the steps on a new disk that, once the store is open, ignores syncs of the paths for
+  /// which `lies` is true.
   private func run(_ steps: [Step], lies: @escaping (String) -> Bool) throws -> CrashHistory {
     let run = CrashHistory(disk: SimulatedDisk(seed: 2), seed: 2)
     try run.open()
@@ -31,13 +32,14 @@ struct LyingDiskTests {
   private enum Outcome {
     /// The store has the contents of one commit, and verification succeeds.
     case complete
-    /// The store has the readable contents of one commit, and verification reports the lost parts.
+    /// The store has the contents of one commit and all of them can be read, but verification
+    /// reports losses.
     case named
     /// The store is rejected as corrupt.
     case refused
   }
 
-  /// Opens the store after a power cut and classifies the result.
+  /// Opens the store after a power cut, and classifies the result.
   private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ context: String) -> Outcome? {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -59,7 +61,7 @@ struct LyingDiskTests {
   /// The page file is always synced correctly in this test, because a lost write to it cannot be
   /// detected.
   ///
-  /// Opening does not verify the images of commits before the last durable watermark. If such an
+  /// Opening does not verify the images of commits below the last durable watermark. If such an
   /// image is lost and a later commit has written the page again, no read is affected, and only
   /// verification detects the loss.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])

@@ -4,14 +4,14 @@ import Testing
 /// Tests stores whose files were changed.
 ///
 /// The files of complete stores are changed, and the stores are then opened, read in full, verified
-/// and written to. Half of the mutants have their hashes recomputed, so that the code behind the
+/// and written to. In half of the cases, the hashes are recomputed, so that the code behind the
 /// hash checks is reached too. Every operation must return correct data or throw a `StorageError`.
 /// A trap or an invalid memory access would end the test process.
 @Suite("A store with changed files")
 struct MutationTests {
-  /// Uses the damaged store and returns whether it threw an error.
+  /// Uses the damaged store, and returns whether it threw an error.
   ///
-  /// Misbehaviour of the engine fails the test.
+  /// Misbehaviour of the engine makes the test fail.
   private func metError(_ damage: StoreDamage, _ context: String) throws -> Bool {
     let result = try damage.run()
     #expect(result.findings == [], "\(context): \(damage)")
@@ -37,15 +37,15 @@ struct MutationTests {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
-      // The sample has nothing to aim at; for example, it may have no map.
+      // The sample contains nothing that this aim refers to; for example, it may have no map.
       guard !damage.edits.isEmpty else { continue }
       tried += 1
       if try metError(damage, "\(aim), seed \(number)") { refused += 1 }
     }
     print("aimed at \(aim): \(refused) of \(tried) caused an error")
     #expect(refused > 2)
-    // Overlapping cells are rejected whenever they are read, but some of the leaves are in free
-    // pages.
+    // Overlapping cells are rejected whenever they are read, but some of these leaves are in free
+    // pages, which are not read.
     if aim == .cells { #expect(refused * 4 > tried * 3) }
   }
 
@@ -69,7 +69,7 @@ struct MutationTests {
     for isSameBoot in [false, true] {
       let damage = StoreDamage(sample: sample, repairs: true, isSameBoot: isSameBoot, edits: [])
       #expect(try !metError(damage, "sample \(sample)"))
-      // Recomputing the hashes of unchanged files must not change anything.
+      // If the files are unchanged, recomputing their hashes must not change them.
       var image = damage.store.image
       image.repairHashes()
       let isUnchanged = image.files == damage.store.image.files
@@ -82,7 +82,7 @@ struct MutationTests {
     let image = SampleStore.all[0].image
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
-      // Use different offsets in each page, so that all kinds of fields are covered.
+      // Use different offsets in each page, so that fields of all kinds are covered.
       let step = TestScale.pick(quick: 2999, all: 997, long: 61)
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)

@@ -2,16 +2,18 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests power cuts after a full disk has made a store use its reserve.
+/// Tests power cuts after a store has used its reserve because the disk was full.
 @Suite("A reserve that became a segment")
 struct ReserveCrashTests {
   private static let rowCount = 60
 
-  /// Returns a store on a full disk whose next segments have names that an earlier, larger
-  /// transaction made durable.
+  /// Returns a store on a full disk.
+  ///
+  /// The names of its next segments are already durable, because an earlier, larger transaction has
+  /// used them.
   private func filledStore(_ disk: SimulatedDisk) throws -> Store {
     var options = CrashHistory.options(memoryPageCount: 8)
-    // No transaction may wait for a maintenance run.
+    // Use background maintenance, so that no transaction waits for a maintenance run.
     options.maintenance = .background
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     try store.write { transaction in
@@ -29,13 +31,14 @@ struct ReserveCrashTests {
       }
     }
     #expect(error?.kind == .diskFull)
-    // Simulate other files that use all the space freed by the failed transaction.
+    // Let other files take all the space that the failed transaction has freed.
     disk.byteCountLimit = disk.usedByteCount
     return store
   }
 
-  /// Deletes rows without maintenance until the reserve has become a segment; returns the number of
-  /// remaining rows.
+  /// Deletes rows without maintenance until the reserve has become a segment.
+  ///
+  /// - Returns: The number of rows that remain.
   private func useReserve(_ disk: SimulatedDisk, _ store: Store) throws -> Int {
     for row in 0..<Self.rowCount where disk.bytes(of: "/store/reserve") != nil {
       try store.write { try $0.keyspace("k").delete(row) }
@@ -54,7 +57,7 @@ struct ReserveCrashTests {
   {
     let disk = SimulatedDisk(seed: 7)
     let store = try filledStore(disk)
-    // Simulate a process that is suspended during a maintenance run.
+    // Hold the maintenance lock, like a process that was suspended during a maintenance run.
     let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
     #expect(try locks.tryLock(.exclusive, byte: LockByte.maintenance))
     let count = try useReserve(disk, store)
@@ -67,12 +70,12 @@ struct ReserveCrashTests {
     try store.close()
   }
 
-  /// The transaction gets some segments before it fails, and must return them.
+  /// The transaction allocates some segments before it fails, and must return them.
   @Test(.evidence("F1")) func `leaves room if a transaction gets too few segments`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
     try store.write { try $0.keyspace("k").put(1, [1]) }
-    // The page file can grow, but there is too little space for the log of the transaction.
+    // The page file can grow, but there is too little space for the transaction's part of the log.
     disk.byteCountLimit = disk.usedByteCount + (512 << 10) + (200 << 10)
     for _ in 0..<3 {
       let error = #expect(throws: StorageError.self) {

@@ -18,8 +18,9 @@ struct SavepointFailureTests {
     for key in keys { try rows.put(key, [UInt8](repeating: byte, count: 700)) }
   }
 
-  /// Runs a transaction of three parts, each larger than its memory, with the second in a
-  /// savepoint.
+  /// Runs a transaction of three parts, each of which is larger than the transaction's memory.
+  ///
+  /// The second part is in a savepoint.
   private func run(_ store: Store) throws -> Outcome {
     var outcome = Outcome()
     do {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests file openings that fail as if the process had no descriptors left.
+/// Tests attempts to open files that fail as if the process had no descriptors left.
 @Suite("A store that cannot open a file")
 struct ScarceDescriptorTests {
   private static let steps: [Step] = [
@@ -52,8 +52,8 @@ struct ScarceDescriptorTests {
     #expect(errorCount > 10)
   }
 
-  /// From a certain call on, every call that changes something fails, including those made by
-  /// closing.
+  /// From a certain call on, all calls that change something fail, including the calls made while
+  /// the store is closed.
   @Test(.evidence("F5"), arguments: [StorageError.Kind.io, .diskFull])
   func `can be closed when every call fails`(kind: StorageError.Kind) throws {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
@@ -71,7 +71,7 @@ struct ScarceDescriptorTests {
       let calls = run.disk.callCount
       let store = try #require(run.store)
       #expect(throws: StorageError.self, "\(context)") { try store.close() }
-      // Closing must fail at once instead of retrying.
+      // Closing must fail at once, without retrying.
       #expect(run.disk.callCount - calls < 40, "\(context)")
       run.abandon()
       run.disk.faultPlan = FaultPlan()

@@ -2,15 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The files of a small store that has every kind of page and file, and the history that wrote
+/// The files of a small store that contains every kind of page and file, and the history that wrote
 /// them.
 struct WrittenStore {
   static let pageByteCount = 4096
   let files: [String: [UInt8]]
-  /// The history, whose disk still has the counters of its process in memory.
+  /// The history, whose disk still has the counters of the process in memory.
   let history: CrashHistory
 
-  /// Creates a store as a dying process leaves it, with the last commits only in the log.
+  /// Creates a store as a process that died would have left it, with the last commits only in the
+  /// log.
   ///
   /// - Parameter seed: Stores with different seeds have different identities and contents.
   init(seed: UInt64) throws {
@@ -22,7 +23,7 @@ struct WrittenStore {
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint, .keep("y"),
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint,
     ])
-    // Small commits fill the segments, so that they get footers.
+    // Fill the segments with small commits, so that the segments get footers.
     try history.run(
       [Step](repeating: .write(.full, operationCount: 1, valueByteCount: 100), count: 6))
     history.abandon()
@@ -35,14 +36,14 @@ struct WrittenStore {
 
   /// The result of opening a store with changed files.
   enum Outcome: Equatable {
-    /// The store has the data of this commit, and verification succeeds.
+    /// The store has the contents of the given commit, and verification succeeds.
     case right(commit: Int)
-    /// An error was thrown or verification failed; the text describes it.
+    /// An error was thrown or verification failed, as the text describes.
     case noticed(String)
     case wrong(String)
   }
 
-  /// Opens, reads and verifies a store with these files on another machine.
+  /// Opens, reads and verifies a store with these files, as if on another machine.
   func outcome(of files: [String: [UInt8]]) throws -> Outcome {
     let disk = SimulatedDisk(seed: 77)
     try disk.createDirectory("/store")
@@ -54,7 +55,7 @@ struct WrittenStore {
     return outcome(on: disk)
   }
 
-  /// Opens, reads and verifies the store on a disk.
+  /// Opens, reads and verifies the store that is on the given disk.
   func outcome(on disk: SimulatedDisk) -> Outcome {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -83,9 +84,9 @@ struct WrittenStore {
     return findings.isEmpty ? .right(commit: newest) : .noticed(findings[0])
   }
 
-  /// Returns whether the page that contains `offset` has only zeros.
+  /// Returns whether the page that contains `offset` consists only of zeros.
   ///
-  /// All positions in such pages are alike, so tests skip most of them.
+  /// All positions in such a page are equivalent, so tests skip most of them.
   func isEmptyPage(_ name: String, at offset: Int) -> Bool {
     guard let bytes = files[name] else { return true }
     let start = offset / Self.pageByteCount * Self.pageByteCount

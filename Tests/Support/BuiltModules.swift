@@ -1,6 +1,6 @@
 import Foundation
 
-/// The modules built with these tests, for test programs that are compiled at run time.
+/// Locates the modules built with these tests, for test programs that are compiled at run time.
 package enum BuiltModules {
   /// The directory of the modules, or `nil` if it is not next to the test bundle.
   package static let directory: String? = {
@@ -11,7 +11,7 @@ package enum BuiltModules {
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
-  /// Returns the object files of both modules, without those left over from deleted sources.
+  /// Returns the object files of both modules, except those left over from deleted sources.
   package static func objects(in directory: String) throws -> [String] {
     let parent = URL(filePath: directory).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized

@@ -1,4 +1,4 @@
-/// The number of calls to a file system and its files, by kind.
+/// The number of calls of each kind to a file system and its files.
 package struct CallCounts: Equatable, Sendable {
   package var opens = 0
   package var reads = 0
@@ -15,7 +15,8 @@ package struct CallCounts: Equatable, Sendable {
   package var stamps = 0
   /// Calls that read the identity of the file with a given name.
   package var names = 0
-  /// Calls that have no count of their own: lengths, lists, renames, removals, identities.
+  /// Calls that are not counted separately: length queries, directory listings, renames, removals
+  /// and identity queries.
   package var others = 0
 
   package init() {}

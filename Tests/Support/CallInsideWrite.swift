@@ -21,7 +21,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }
 
-  /// The stores and snapshots that exist before the write in which a call is made.
+  /// The stores and snapshots that exist before the `write` in which the call is made.
   package struct Scene {
     package let store: Store
     /// A directory for files that the call creates.
@@ -31,7 +31,8 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     package var opening: Store?
     package let another: Store
 
-    /// Creates a store with a held generation, a generation named `kept`, and one newer generation.
+    /// Creates a store with a snapshot of one generation, a generation named `kept`, and a newer
+    /// generation.
     package init(in directory: String, options: StoreOptions) throws {
       self.directory = directory
       self.options = options
@@ -46,9 +47,9 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Makes the call inside a write to the scene's store.
+  /// Makes the call inside a `write` to the scene's store.
   ///
-  /// - Returns: `false` if the call did not have its usual effect.
+  /// - Returns: Whether the call had its usual effect.
   package func isMade(in scene: inout Scene) throws -> Bool {
     let store = scene.store
     let newest = try store.snapshot()

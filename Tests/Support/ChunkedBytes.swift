@@ -1,22 +1,22 @@
 import HeartwoodEngine
 
-/// The bytes of a file as a value whose copies share unchanged chunks.
+/// The bytes of a file, as a value whose copies share unchanged chunks.
 ///
-/// Chunks are small, so a crash state that differs from the durable state in a few sectors needs
-/// only a few new chunks, not a copy of the file.
+/// Chunks are small, so the bytes after a crash, which differ from the durable bytes in a few
+/// sectors, need only a few new chunks instead of a copy of the file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 
   private(set) var count = 0
-  /// The chunks, each of full size or, if it was never written, empty: zeros.
+  /// The chunks; a chunk that was never written is an empty array and stands for zeros.
   ///
-  /// Bytes past the end of the file are zero.
+  /// In the last chunk, the bytes past the end of the file are zero.
   private var chunks: [[UInt8]] = []
 
   /// The total size of the chunks that have been written.
   var allocatedByteCount: Int { chunks.count { !$0.isEmpty } * Self.chunkByteCount }
 
-  /// Reads up to `target.count` bytes; returns the number read.
+  /// Reads up to `target.count` bytes and returns the number of bytes read.
   func read(into target: MutableBytes, at offset: Int) -> Int {
     guard offset < count else { return 0 }
     let total = min(target.count, count - offset)
@@ -56,8 +56,8 @@ struct ChunkedBytes {
       let length = min(source.count - done, Self.chunkByteCount - start)
       let bytes = source.slice(done, length)
       if length == Self.chunkByteCount {
-        // Creates a new array, because writing into a shared one would first copy bytes that are
-        // then overwritten.
+        // Create a new array. Writing into a shared array would first copy bytes that are then
+        // overwritten.
         chunks[chunk] = bytes.copied()
       } else {
         if chunks[chunk].isEmpty {

@@ -1,13 +1,12 @@
 package import HeartwoodEngine
 
-/// A file system that wraps another one and counts the calls to it.
+/// A file system that forwards all calls to another one and counts them.
 ///
-/// All calls are forwarded unchanged, including mappings; reads of mapped memory are not counted.
+/// Reads of mapped memory are not counted, because they are not calls.
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
   private let counter: CallCounter
-  /// The wrapper that `entering` was first called on; retained, because its address must not be
-  /// reused.
+  /// The wrapper on which `entering` was first called, retained so that its address is not reused.
   private let outer: CountingFileSystem?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }
@@ -18,7 +17,7 @@ package final class CountingFileSystem: FileSystem {
     self.outer = outer
   }
 
-  /// The domain, which all wrappers of the same file system share.
+  /// The domain, shared by all wrappers of the same file system.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -51,7 +50,10 @@ package final class CountingFileSystem: FileSystem {
     return try inner.stamp(of: path)
   }
 
-  /// The calls so far; subtract two values to get the calls in between.
+  /// The counts so far.
+  ///
+  /// To count the calls that an operation makes, subtract the value before it from the value after
+  /// it.
   package var counts: CallCounts { counter.counts }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
@@ -104,7 +106,7 @@ package final class CountingFileSystem: FileSystem {
 
 /// Counts the calls to a file system and all its files.
 ///
-/// - Note: `@unchecked` because the value is used under `lock` only.
+/// - Note: `@unchecked` because the counts are accessed only under `lock`.
 private final class CallCounter: @unchecked Sendable {
   private let lock = Lock()
   private var value = CallCounts()

@@ -4,7 +4,7 @@ package enum CrashChoice: Sendable, Hashable {
   case nothing
   /// All changes survive.
   case everything
-  /// A random selection survives; the same seed always selects the same changes.
+  /// A random selection of changes survives. The same seed always selects the same changes.
   case seeded(UInt64, CrashMode, CrashOptions = [])
 }
 
@@ -16,7 +16,8 @@ package enum CrashMode: String, Sendable, CaseIterable {
   case mostlyNew
   /// Each sector of each write survives with probability one half.
   case uniform
-  /// All writes but the newest survive, and a random selection of the sectors of the newest.
+  /// All writes except the newest survive completely; of the newest, a random selection of sectors
+  /// survives.
   case tornNewest
   /// Each write survives completely or not at all.
   case completeWrites
@@ -28,10 +29,11 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Any consistent set of name changes survives, not only those made before some point in time.
+  /// The names that survive are any consistent subset of the changes, not only those made before
+  /// some point in time.
   package static let unorderedNames = CrashOptions(rawValue: 1)
-  /// If a file grew and its new bytes were lost, they are old bytes of other files instead of
-  /// zeros.
+  /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead
+  /// of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
 }
 
@@ -47,7 +49,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// Returns how many of `count` ordered changes survive, counted from the first.
+  /// Returns how many of `count` ordered changes survive, beginning with the first.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0
@@ -57,7 +59,7 @@ struct CrashDice {
     }
   }
 
-  /// Returns whether one of several independent changes survives.
+  /// Returns whether the next one of several independent changes survives.
   mutating func keeps() -> Bool {
     switch mode {
     case .mostlyOld: generator.isTrue(in256: 32)

@@ -5,13 +5,15 @@ enum DirectoryEntry: Hashable {
   case directory
 }
 
-/// One change of the names in a directory.
+/// A change to the names in a directory.
 enum NameChange {
   case create(String, DirectoryEntry)
   case remove(String, DirectoryEntry)
   case rename(String, String, DirectoryEntry)
 
-  /// Applies the change to `names`; returns `false`, without effect, if it does not fit them.
+  /// Applies the change to `names`.
+  ///
+  /// - Returns: `false` if the change is impossible; `names` is then unchanged.
   func apply(to names: inout [String: DirectoryEntry]) -> Bool {
     switch self {
     case .create(let name, let entry):
@@ -44,7 +46,8 @@ enum NameChange {
   }
 }
 
-/// The names in a directory, both on the disk and in memory, and the changes between the two.
+/// The names in a directory, both on the disk and in memory, and the changes between these two
+/// states.
 struct DirectoryHistory {
   private(set) var durable: [String: DirectoryEntry] = [:]
   private(set) var newest: [String: DirectoryEntry] = [:]
@@ -72,7 +75,8 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// Returns the names after the changes for which `keeps` is true, skipping inconsistent ones.
+  /// Returns the durable names after the changes for which `keeps` returns `true`, skipping changes
+  /// that have become impossible.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable
     for (index, change) in changes.enumerated() where keeps(index) {
@@ -81,7 +85,7 @@ struct DirectoryHistory {
     return names
   }
 
-  /// Every file or directory that has a name now, on the disk, or after some of the changes.
+  /// Every file or directory that has a name now, has one on the disk, or had one after any change.
   var entries: [DirectoryEntry] {
     Array(durable.values) + Array(newest.values) + changes.map(\.entry)
   }

@@ -1,13 +1,13 @@
 import HeartwoodEngine
 
-/// The content of a simulated disk and of the page cache above it, as a value.
+/// The content of a simulated disk and of the page cache above it.
 struct DiskContent {
   private(set) var files: [Int: FileHistory] = [:]
   private(set) var directories: [MemoryPath: DirectoryHistory] = [
     MemoryPath(""): DirectoryHistory()
   ]
   private var lastFile = 0
-  /// The number of file changes so far, which also gives each change its order.
+  /// The number of changes to files so far, which is also used to number the changes.
   private(set) var changeCount = 0
 
   // MARK: Names
@@ -58,7 +58,7 @@ struct DiskContent {
   mutating func rename(_ source: MemoryPath, to target: String, _ entry: DirectoryEntry) {
     directories[source.parent]?.make(.rename(source.name, target, entry))
     guard entry == .directory else { return }
-    // Keep the moved directory under both names, because a crash may undo the rename.
+    // Keep the contents of the directory under both names, because a crash may undo the rename.
     let moved = MemoryPath(source.parent.text + "/" + target)
     directories[moved] = directories[source]
     for (location, names) in directories {
@@ -69,7 +69,7 @@ struct DiskContent {
 
   mutating func syncDirectory(_ location: MemoryPath, openFiles: Set<Int>) {
     directories[location]?.sync()
-    // A directory whose durable name is gone can never be reached again.
+    // A directory whose durable name has been removed can never be reached again.
     let lost = directories.keys.filter {
       !$0.isRoot && $0.parent == location && entry(at: $0) != .directory
     }
@@ -78,7 +78,8 @@ struct DiskContent {
         $0.key != directory && $0.key.rest(below: directory) == nil
       }
     }
-    // Only a sync can make a file unreachable for good: until then, a crash may undo its removal.
+    // Discard the files that are unreachable for good. Until a sync, a crash may undo the removal
+    // of a file.
     var used = openFiles
     for directory in directories.values {
       for case .file(let number) in directory.entries { used.insert(number) }
@@ -141,7 +142,7 @@ struct DiskContent {
     case .seeded(let seed, let mode, let options):
       var dice = CrashDice(seed: seed, mode: mode, options: options)
       var names: [MemoryPath: [String: DirectoryEntry]] = [:]
-      // Iterate in a fixed order, because all files draw from the same random generator.
+      // Iterate in a fixed order, because all directories draw from the same random generator.
       for location in directories.keys.sorted(by: { $0.text < $1.text }) {
         names[location] = directories[location].map { Self.names($0, &dice) }
       }
@@ -163,9 +164,9 @@ struct DiskContent {
     return directory.kept { _ in dice.keeps() }
   }
 
-  /// Returns a file's bytes after a crash, given the memory that processes share with the file.
+  /// Returns the bytes of a memory-mapped file after a crash, or `nil` if the file is lost.
   ///
-  /// That memory may or may not have reached the disk. Returns `nil` if the file is lost.
+  /// The bytes are chosen at random: the content of the shared memory, zeros, or random bytes.
   private static func sharedFate(
     _ memory: ByteBlock, _ bytes: ChunkedBytes, _ dice: inout CrashDice
   ) -> ChunkedBytes? {
@@ -186,9 +187,10 @@ struct DiskContent {
     return result
   }
 
-  /// Returns a disk with the names that can be reached from the root, and with their files.
+  /// Returns a disk with the names that can be reached from the root, and with the files that have
+  /// these names.
   ///
-  /// `bytes` is called once for each file, in a fixed order; a file for which it returns `nil` is
+  /// `bytes` is called once for each file, in a fixed order. A file for which it returns `nil` is
   /// lost.
   private func rebuilt(
     _ names: [MemoryPath: [String: DirectoryEntry]],
@@ -220,7 +222,7 @@ struct DiskContent {
     return numbers.sorted()
   }
 
-  /// Returns the directories that can be reached from the root; the others are lost.
+  /// Returns the directories that can be reached from the root; all others are lost.
   private static func reachable(
     _ names: [MemoryPath: [String: DirectoryEntry]]
   ) -> [MemoryPath: [String: DirectoryEntry]] {
@@ -236,10 +238,10 @@ struct DiskContent {
     return result
   }
 
-  /// Returns every state that a crash can leave if each write is kept completely or not at all and
-  /// names are kept in order.
+  /// Returns every state that a crash can leave if each write is kept either completely or not at
+  /// all, and changes to names are kept in order.
   ///
-  /// - Returns: `nil` if there are more than `limit` states.
+  /// - Returns: The states, or `nil` if there are more than `limit` of them.
   func exhaustiveCrashes(limit: Int) -> [DiskContent]? {
     guard let nameStates = allNames(limit: limit) else { return nil }
     var states: [DiskContent] = []

@@ -1,9 +1,10 @@
 package import HeartwoodEngine
 
-/// Plans the fault of one call to a ``SimulatedDisk``.
+/// Plans which call to a ``SimulatedDisk`` fails, and how.
 ///
-/// Calls that change something are numbered from 1. Run a workload once without a plan to count
-/// these calls, then once for each call with a plan that makes it fail.
+/// Calls that change something are numbered from 1. To test every possible fault, run a workload
+/// once without a plan to count these calls, and then once for each call with a plan that makes it
+/// fail.
 package struct FaultPlan: Sendable, Equatable {
   /// The kinds of calls that are numbered.
   package enum CallKind: String, Sendable, CaseIterable {
@@ -13,9 +14,9 @@ package struct FaultPlan: Sendable, Equatable {
     var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
-  /// The effect of the fault.
+  /// The effect of a fault.
   package enum Outcome: Sendable, Equatable {
-    /// The power is cut: the call and every later call fail without effect.
+    /// The power is cut, so this call and all later calls fail without effect.
     case powerOff
     /// The call throws an error of this kind.
     case failure(StorageError.Kind)
@@ -26,14 +27,14 @@ package struct FaultPlan: Sendable, Equatable {
   package var outcome: Outcome
   /// Whether all later calls fail in the same way.
   package var isLasting = false
-  /// Whether the call has part of its effect: a failing write writes a prefix, and a write at a
-  /// power cut writes any of its sectors.
+  /// Whether the call has part of its effect: a failing write writes a prefix of its bytes, and a
+  /// write at a power cut writes some of its sectors.
   package var leavesPart = false
-  /// Whether a failing sync marks the written pages as clean without making them durable.
+  /// Whether a failing sync marks the unsynced pages as clean without making them durable.
   package var dropsUnsynced = false
-  /// The number of the read that fails once, counted from 1, or `nil` if none does.
+  /// The number of the only read that fails, counted from 1, or `nil` if no read fails.
   package var failingRead: Int?
-  /// The number of the file opening that fails once, counted from 1, or `nil` if none does.
+  /// The number of the only `open` call that fails, counted from 1, or `nil` if none fails.
   package var failingOpen: Int?
 
   /// Creates a plan without faults.
@@ -49,7 +50,7 @@ package struct FaultPlan: Sendable, Equatable {
 
   /// Returns a plan in which the given call fails.
   ///
-  /// With the kind `.diskFull`, calls that need no space succeed.
+  /// If `kind` is `.diskFull`, calls that need no space succeed.
   package static func failure(
     _ kind: StorageError.Kind, atCall call: Int, isLasting: Bool = false, leavesPart: Bool = false,
     dropsUnsynced: Bool = false
@@ -63,14 +64,14 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// Returns a plan in which the given read fails once.
+  /// Returns a plan in which only the given read fails.
   package static func failingRead(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingRead = number
     return plan
   }
 
-  /// Returns a plan in which the given file opening fails once because no descriptors are left.
+  /// Returns a plan in which only the given `open` call fails, because no descriptors are left.
   package static func failingOpen(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingOpen = number

@@ -1,17 +1,18 @@
 import HeartwoodEngine
 
-/// An unsynced change of a file.
+/// An unsynced change to a file.
 struct FileChange {
-  /// The position of this change among all changes of the disk.
+  /// The position of this change among all changes to the disk.
   let order: Int
   /// The bytes that were written or, for a truncation, removed.
   let range: Range<Int>
   /// The content of the page cache after the change, in complete sectors, starting at the sector
   /// that contains the first byte of `range`.
   ///
-  /// Disks write complete sectors, so a kept sector also contains the bytes of earlier writes.
+  /// Disks write complete sectors, so a sector that survives a crash also contains the bytes of
+  /// earlier writes to it.
   let images: [UInt8]
-  /// The new length of the file, or `nil` if the change did not affect it.
+  /// The new length of the file, or `nil` if the change did not affect the length.
   let byteCount: Int?
   let isCut: Bool
 
@@ -21,7 +22,7 @@ struct FileChange {
   var sectorCount: Int { images.count / Self.sectorByteCount }
 }
 
-/// A file, both on the disk and in the page cache, and the changes between the two.
+/// A file, both on the disk and in the page cache, and the changes between these two states.
 struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
@@ -67,9 +68,10 @@ struct FileHistory {
     changes = []
   }
 
-  /// Marks all bytes as written, as a kernel may do after a failed sync.
+  /// Marks all bytes as synced without making them durable, as a kernel may do after a failed sync.
   ///
-  /// The length is in the journal of the file system, so it remains to be synced.
+  /// Changes to the length remain unsynced, because the length is in the journal of the file
+  /// system.
   mutating func dropUnsynced() {
     hasDropped = hasDropped || changes.contains { !$0.images.isEmpty }
     changes = changes.compactMap { change in
@@ -81,7 +83,7 @@ struct FileHistory {
     }
   }
 
-  /// Returns whether the newest bytes in `range` survive every crash.
+  /// Returns whether the current bytes in `range` survive every crash.
   ///
   /// `range` must be within the file.
   func isDurable(_ range: Range<Int>) -> Bool {
@@ -93,9 +95,11 @@ struct FileHistory {
     return !hasDropped || durable.bytes(range) == newest.bytes(range)
   }
 
-  /// Returns memory that starts with this file's bytes and is independent of them from then on.
+  /// Returns memory that is shared by all mappings of this file.
   ///
-  /// - Returns: `nil` if the file is shorter than `byteCount`.
+  /// The memory starts with the bytes of the file and is independent of them from then on.
+  ///
+  /// - Returns: The memory, or `nil` if the file is shorter than `byteCount`.
   mutating func share(_ byteCount: Int) -> ByteBlock? {
     if shared == nil, byteCount <= newest.count {
       let block = ByteBlock(count: newest.count)
@@ -105,7 +109,7 @@ struct FileHistory {
     return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
   }
 
-  /// Returns the file as the next process finds it, with its own shared memory.
+  /// Returns the file as the next process finds it, with shared memory of its own.
   func afterProcessDeath() -> FileHistory {
     var copy = self
     if let shared {
@@ -119,7 +123,7 @@ struct FileHistory {
 // MARK: - State after a crash
 
 extension FileHistory {
-  /// The number of changes that affect the length; a crash keeps a prefix of these.
+  /// The number of changes that affect the length; a crash keeps a prefix of these changes.
   var lengthChangeCount: Int { changes.count { $0.byteCount != nil } }
 
   func withEverything() -> ChunkedBytes {
@@ -127,8 +131,8 @@ extension FileHistory {
       ? kept(lengths: lengthChangeCount, onto: durable) { _, _ in true } : newest
   }
 
-  /// Returns the file after a crash that keeps the first `lengths` changes of the length, and the
-  /// sectors for which `keeps` is true.
+  /// Returns the file after a crash that keeps the first `lengths` changes to the length, and the
+  /// sectors for which `keeps` returns `true`.
   ///
   /// `keeps` is called with the index of a change and the index of a sector within that change.
   func kept(lengths: Int, onto base: ChunkedBytes, _ keeps: (Int, Int) -> Bool) -> ChunkedBytes {
@@ -140,8 +144,8 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A kept truncation has freed the bytes after the new end, so no earlier version of them
-          // reappears.
+          // A kept truncation has freed the bytes after the new end, so their earlier contents must
+          // not reappear.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }
@@ -163,7 +167,7 @@ extension FileHistory {
 
   /// Returns the file after a random crash.
   ///
-  /// - Parameter newestOrder: The position of the disk's last write among all changes.
+  /// - Parameter newestOrder: The position of the disk's newest write among all changes.
   func kept(by dice: inout CrashDice, newestOrder: Int) -> ChunkedBytes {
     guard !changes.isEmpty else { return durable }
     var lengths = dice.prefix(of: lengthChangeCount)
@@ -198,14 +202,16 @@ extension FileHistory {
     return bytes
   }
 
-  /// Returns every state that a crash can leave if each write is kept completely or not at all.
+  /// Returns every state that a crash can leave if each write is kept either completely or not at
+  /// all.
   ///
-  /// - Returns: `nil` if there are more than `limit` states.
+  /// - Returns: The states, or `nil` if there are more than `limit` of them.
   func allKept(limit: Int) -> [ChunkedBytes]? {
     var states: [ChunkedBytes] = []
     let byteCounts = [durable.count] + changes.compactMap(\.byteCount)
     for (lengths, byteCount) in byteCounts.enumerated() {
-      // A write past the end is invisible whether or not it is kept, so it adds no states.
+      // A write past the end of the file is invisible whether or not it is kept, so it does not add
+      // states.
       let visible = changes.indices.filter {
         !changes[$0].images.isEmpty && changes[$0].range.lowerBound < byteCount
       }

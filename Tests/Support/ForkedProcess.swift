@@ -11,7 +11,7 @@ package import HeartwoodEngine
 /// A child process created by `fork`, with a copy of all the memory of this process.
 ///
 /// The child has only one thread. It must not use anything that another thread of the parent may
-/// have locked: no expectations, no tasks. It reports its result as its exit status.
+/// have locked, such as expectations and tasks. It reports its result as its exit status.
 package struct ForkedProcess {
   package let identifier: pid_t
 
@@ -30,10 +30,10 @@ package struct ForkedProcess {
     if identifier == 0 { _exit(body()) }
   }
 
-  /// Runs `body`, which forks by calling its argument and continues in both processes.
+  /// Runs `body`, which forks by calling its argument and then continues in both processes.
   ///
-  /// - Returns: The error thrown in this process, and the exit status of the child: 0 if `body`
-  ///   threw `forked` in the child.
+  /// - Returns: The error thrown in this process, and the exit status of the child, which is 0 if
+  ///   `body` threw `forked` there.
   package static func within(
     _ body: (_ fork: @escaping () -> Void) throws -> Void
   ) -> (kind: StorageError.Kind?, status: Int32) {
@@ -46,13 +46,13 @@ package struct ForkedProcess {
 
   private init(_ identifier: pid_t) { self.identifier = identifier }
 
-  /// Forks this process; returns 0 in the child, which a signal ends after two minutes.
+  /// Forks this process, and returns 0 in the child, which an alarm signal ends after two minutes.
   private static func fork() -> pid_t {
     let call = call
     let identifier = call()
     precondition(identifier >= 0, "the process could not be forked")
     if identifier == 0 {
-      // Test threads block signals, so unblock them in the child.
+      // Unblock all signals in the child, because the threads of tests block them.
       var all = sigset_t()
       sigfillset(&all)
       pthread_sigmask(SIG_UNBLOCK, &all, nil)
@@ -73,7 +73,7 @@ package struct ForkedProcess {
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
 
-  /// Returns the kind of the error that `body` throws, or `nil` if it throws none.
+  /// Returns the kind of the error that `body` throws, or `nil` if it throws no `StorageError`.
   package static func kind(_ body: () throws -> Void) -> StorageError.Kind? {
     do { try body() } catch { return (error as? StorageError)?.kind }
     return nil
@@ -82,7 +82,8 @@ package struct ForkedProcess {
 
 /// Returns the descriptors of this process that refer to files in a directory.
 ///
-/// - Parameter directory: The directory, whose files are identified by device and inode number.
+/// - Parameter directory: The path of the directory, whose files are identified by device and inode
+///   number.
 package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []
   guard let stream = opendir(directory) else { return [] }

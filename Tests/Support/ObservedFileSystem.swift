@@ -1,18 +1,19 @@
 package import HeartwoodEngine
 
-/// A file system that wraps another one and calls the hooks of a test.
+/// A file system that forwards calls to another one and calls the hooks of a test.
 ///
-/// Files cannot be watched through this file system, and touching a file wakes no process.
+/// Files cannot be watched through this file system, and touching a file wakes no other process.
 ///
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
-  /// The wrapper that `entering` was first called on, which has the hooks; retained, because its
-  /// address must not be reused.
+  /// The wrapper that has the hooks: the one on which `entering` was first called.
+  ///
+  /// It is retained so that its address is not reused.
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
-  /// Called before a query for locks of other owners.
+  /// Called before a query for locks held by others.
   package var onQuestion: (() -> Void)?
 
   /// Called with the path before a file is mapped; if it throws, the mapping fails with that error.
@@ -25,13 +26,13 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   /// Called with the path and the offset after a file has been read.
   package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
 
-  /// Called before the names of a directory are synced.
+  /// Called before the names in a directory are synced.
   package var onDirectorySync: (() throws(StorageError) -> Void)?
 
   /// Called with the path before a file is synced.
   package var onSync: ((String) -> Void)?
 
-  /// The resources for lack of which a call can fail.
+  /// A resource without which a call fails.
   package enum Demand: CaseIterable, Sendable {
     case descriptor, newFile, memory, space, quota, directory
   }
@@ -49,7 +50,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   private var observed: ObservedFileSystem { outer ?? self }
 
-  /// The domain, which all wrappers of the same file system share.
+  /// The domain, shared by all wrappers of the same file system.
   package var domain: ObjectIdentifier { ObjectIdentifier(observed) }
 
   package func entering(
@@ -127,8 +128,8 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   /// Calls a hook.
   ///
-  /// A hook simulates other threads and processes, so it runs as if it held none of the locks of
-  /// the current call.
+  /// The hook simulates other threads and processes, so it runs as if none of the locks of the
+  /// current call were held.
   fileprivate static func run(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
     try LockOrder.asAnother { () throws(StorageError) in try hook() }
   }
@@ -137,7 +138,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
-  /// Calls the hooks for space on the disk and for the user's quota.
+  /// Calls the hook `onDemand` for space on the disk, and then for the user's quota.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
     try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.space, path)
@@ -190,7 +191,7 @@ private final class ObservedFile: File {
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
-    // Truncation needs no space.
+    // Only an extension needs space.
     if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
     try inner.setByteCount(count)
   }

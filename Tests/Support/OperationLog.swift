@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Records the calls to a simulated disk as lines of text, and a hash over all lines.
+/// Records the calls to a simulated disk as lines of text, and computes a hash of all lines.
 struct OperationLog {
   var isOn = false
   private(set) var lines: [String] = []
@@ -20,7 +20,7 @@ struct OperationLog {
     hash = Array(lines[lines.count - 1].utf8).withBytes { Self.hash($0, from: hash) }
   }
 
-  /// Computes the FNV-1a hash, which is short and sufficient to distinguish two runs.
+  /// Computes the FNV-1a hash, which is simple and sufficient to tell two runs apart.
   static func hash(_ bytes: Bytes, from start: UInt64 = emptyHash) -> UInt64 {
     var hash = start
     for byte in bytes.buffer { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -1,12 +1,11 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it: the same files, but openings that share no state with
-/// those of this process.
+/// A file system as another process sees it: with the same files, but with openings that share no
+/// state with those of this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  /// The wrapper that `entering` was first called on; retained, because its address must not be
-  /// reused.
+  /// The wrapper on which `entering` was first called, retained so that its address is not reused.
   private let outer: OtherProcess?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
@@ -16,7 +15,8 @@ package final class OtherProcess: FileSystem {
     self.outer = outer
   }
 
-  /// The domain: all wrappers of one file system simulate one process.
+  /// The domain, shared by all wrappers of the same file system, which together simulate one
+  /// process.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -75,7 +75,7 @@ package final class OtherProcess: FileSystem {
 }
 
 extension StoreFixture {
-  /// Returns a fixture for the same store as seen by another process.
+  /// Returns a fixture that accesses the same store as another process.
   package func elsewhere() -> StoreFixture {
     with(OtherProcess(fileSystem))
   }

@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// Creates mounts that are visible only to the calling thread and end with it.
+/// Creates mounts that only the calling thread sees and that disappear when the thread ends.
 ///
-/// On Linux, mounting needs administrator rights. On other systems, or without these rights, every
+/// On Linux, mounting needs administrator rights. Without these rights, and on other systems, every
 /// call fails.
 package enum PrivateMounts {
   #if os(Linux)
@@ -21,8 +21,8 @@ package enum PrivateMounts {
     private static let mount = symbol("mount", as: MountCall.self)
     private static let unshare = symbol("unshare", as: UnshareCall.self)
 
-    // The values from <sched.h> and <sys/mount.h>, which the overlays of the C library do not
-    // provide.
+    // These values come from <sched.h> and <sys/mount.h>, which the overlays of the C library do
+    // not provide.
     private static let newMounts: Int32 = 0x0002_0000
     private static let readOnly: UInt = 0x0001
     private static let remount: UInt = 0x0020
@@ -30,7 +30,7 @@ package enum PrivateMounts {
     private static let recursive: UInt = 0x4000
     private static let isPrivate: UInt = 0x4_0000
 
-    /// Moves the calling thread to a mount namespace of its own; returns `false` if that is not
+    /// Moves the calling thread to its own mount namespace, or returns `false` if that is not
     /// permitted.
     package static func begin() -> Bool {
       guard let unshare, let mount else { return false }
@@ -42,12 +42,12 @@ package enum PrivateMounts {
       mount?("none", path, "tmpfs", 0, "size=64m") == 0
     }
 
-    /// Mounts the directory `source` at a second path.
+    /// Mounts the directory `source` on a second path as well.
     package static func mountDirectory(_ source: String, on path: String) -> Bool {
       mount?(source, path, nil, bind, nil) == 0
     }
 
-    /// Mounts a directory read-only over itself.
+    /// Makes a directory read-only by mounting it over itself.
     package static func mountReadOnly(_ path: String) -> Bool {
       mountDirectory(path, on: path) && mount?(nil, path, nil, remount | bind | readOnly, nil) == 0
     }
@@ -60,11 +60,12 @@ package enum PrivateMounts {
       return mount?("overlay", path, "overlay", 0, options) == 0
     }
 
-    /// Whether this process is allowed to mount.
+    /// Whether this process is permitted to create mounts.
     package static let arePossible: Bool = {
-      // Look up the symbols before forking: the child could wait for the loader's lock for ever.
+      // Look up the symbols before forking, because the child could wait for the loader's lock
+      // forever.
       guard unshare != nil, mount != nil else { return false }
-      // Try this in a child process, because the mounts of the calling thread must not change.
+      // Try in a child process, because the calling thread must keep its mounts.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0
     }()
   #else

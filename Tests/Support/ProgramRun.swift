@@ -1,13 +1,13 @@
 package import Foundation
 package import Testing
 
-/// One run of a program of the package, with its output and its exit code.
+/// A run of one of the package's programs, with its output and its exit code.
 package struct ProgramRun {
   package let output: String
   package let complaint: String
   package let exitCode: Int32
 
-  /// Runs the program with the given arguments and a pipe as its standard output.
+  /// Runs the program with the given arguments, and with a pipe as its standard output.
   ///
   /// - Parameter input: The contents of its standard input.
   package init(
@@ -19,8 +19,8 @@ package struct ProgramRun {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
-    // Use files for the other two streams: pipes would need a reader and a writer to avoid filling
-    // up.
+    // Use files for the other two streams. Pipes could fill up unless they are read and written all
+    // the time.
     let directory = try ScratchDirectory()
     process.standardOutput = output
     process.standardError = try Self.file(directory.path(of: "complaint")).forWriting
@@ -34,7 +34,7 @@ package struct ProgramRun {
     exitCode = process.terminationStatus
   }
 
-  /// Returns the executable, which is next to the test bundle wherever the bundle was built.
+  /// Returns the URL of the executable, which is in the same directory as the test bundle.
   package static func executable(_ program: String) throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -68,8 +68,8 @@ package struct ProgramRun {
     #expect(complaint == "", sourceLocation: location)
   }
 
-  /// Expects no output and one line of error text that contains the given words after the program's
-  /// name.
+  /// Expects no output, and one line of error text that contains the given words after the name of
+  /// the program.
   package func expectComplaint(
     of program: String, _ words: [String], exitCode: Int32, _ location: SourceLocation
   ) {

@@ -2,8 +2,9 @@ package import HeartwoodEngine
 
 /// A file system in memory with limited space, for tests of full disks.
 ///
-/// The space used is the total length of all files, so it grows when a file is extended, even
-/// without a write. Writing within a file and punching holes do not change it.
+/// The used space is the total length of all files. It grows when a file is extended, even if
+/// nothing is written, and does not change when bytes within a file are written or holes are
+/// punched.
 package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
   // @unchecked because `limit` and `boot` belong to the thread that runs the test.
   private let inner = MemoryFileSystem()

@@ -9,10 +9,12 @@
 /// Counts the retains and the object allocations made by a piece of code.
 ///
 /// The Swift runtime calls its retain and allocation functions through variables that it exports
-/// for instruments, and checks these variables only while a flag is set. The probe sets them for
-/// the duration of one measurement. Some runtimes pass the payload of small strings to these
-/// functions as if it were an object. Run each measurement in its own process (an exit test), and
-/// do not copy strings in the measured code.
+/// for instruments. It checks these variables only while a flag is set. The probe sets the
+/// variables and the flag during a measurement.
+///
+/// Run each measurement in its own process (an exit test), and do not copy strings in the measured
+/// code, because some runtimes pass the payload of small strings to these functions as if it were
+/// an object.
 package enum RetainProbe {
   /// The counts for a piece of code.
   package struct Counts: Equatable, Sendable {
@@ -31,7 +33,8 @@ package enum RetainProbe {
   private nonisolated(unsafe) static var retain: Retain?
   private nonisolated(unsafe) static var allocate: Allocate?
 
-  /// Runs `body` and returns its counts, or `nil` if this runtime cannot be observed.
+  /// Runs `body` and returns its counts, or `nil` if this version of the runtime cannot be
+  /// observed.
   package static func measure(_ body: () throws -> Void) rethrows -> Counts? {
     let program = dlopen(nil, RTLD_NOW)
     guard let retainSlot = dlsym(program, "_swift_retain"),

@@ -11,7 +11,7 @@ package final class ScratchDirectory: Sendable {
       atPath: path, withIntermediateDirectories: false, attributes: nil)
   }
 
-  // If removal fails, the system cleans up later; no test depends on it.
+  // If the removal fails, the system cleans up later. No test depends on the removal.
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Returns the path of the file `name` in this directory.

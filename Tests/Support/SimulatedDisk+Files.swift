@@ -72,7 +72,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// Writes zeros to a range: after a power cut, each sector has its old bytes or zeros.
+  /// Writes zeros to a range; after a power cut, each sector has either its old bytes or zeros.
   func punch(_ file: SimulatedFile, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     onPunch?(file.path, range)
     return try lock.withLock { () throws(StorageError) in
@@ -153,8 +153,9 @@ extension SimulatedDisk {
     throw StorageError(kind, "Locking fails as planned.", file: file.path)
   }
 
-  /// Closes one opening of a file: releases its locks, and those of the last opening free a file
-  /// that has no name.
+  /// Closes one opening of a file and releases its locks.
+  ///
+  /// A file that no longer has a name is kept only while it has an opening.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
       if lockFault == .lostWhenClosed { locks[number] = nil }

@@ -3,15 +3,15 @@ package import HeartwoodEngine
 /// Simulates a disk, its page cache and the operating system above them, for tests of crashes and
 /// errors.
 ///
-/// Reads return what was written last. The state after a power cut depends on what was synced and,
-/// for everything else, on a ``CrashChoice``. Every call that changes something is numbered, and a
-/// ``FaultPlan`` can make any of these calls fail. Random numbers and time depend on the seed, so
-/// the same seed and the same calls produce the same disk.
+/// A read returns the bytes that were written last. The state after a power cut depends on what was
+/// synced and, for everything else, on a ``CrashChoice``. Every call that changes something is
+/// numbered, and a ``FaultPlan`` can make any of these calls fail. Random numbers and the time
+/// depend only on the seed, so the same seed and the same calls produce the same disk.
 ///
-/// Renames stay within one directory, and stores to mapped memory are not calls.
+/// Files can be renamed only within their directory, and stores to mapped memory are not calls.
 ///
-/// - Note: `@unchecked` because all mutable state is used under `lock` only, except the plan and
-///   the hooks, which belong to the thread that runs the test.
+/// - Note: `@unchecked` because all mutable state is accessed under `lock`, except the plan and the
+///   hooks, which belong to the thread that runs the test.
 package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   let lock = Lock()
   var content: DiskContent
@@ -32,7 +32,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var faultPlan: FaultPlan
   /// Called before a hole is punched; the hook may read the disk.
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
-  /// The maximum length of a file; extending a file beyond it fails because the disk is full.
+  /// The maximum length of a file; extending a file beyond it fails as on a full disk.
   package var fileByteCountLimit = Int.max
   /// The maximum total length of all files that have a name.
   package var byteCountLimit = Int.max
@@ -42,10 +42,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var lockFault: LockFault?
   /// Whether holes can be punched into files.
   package var canPunch = true
-  /// Returns whether a sync of the file or directory at a path reports success without syncing
+  /// Returns whether a sync of the given file or directory reports success without syncing
   /// anything.
   package var liesAboutSync: ((_ path: String) -> Bool)?
-  /// Returns the time of the wall clock, in milliseconds; replaces the default clock, which
+  /// Returns the time of the wall clock, in milliseconds, instead of the default clock, which
   /// advances with each reading.
   package var clock: (() -> UInt64)?
   /// Called before a write takes effect; the hook may read the disk.
@@ -73,11 +73,12 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// A defect of the locks of a file system.
   package enum LockFault: Hashable, Sendable {
-    /// Calls that lock fail with this kind of error.
+    /// Calls that set or release a lock fail with an error of this kind.
     case failure(StorageError.Kind)
     /// No process sees the locks of other processes.
     case unseen
-    /// Closing any opening of a file releases all locks on the file, as with process-owned locks.
+    /// Closing any opening of a file releases all locks on the file, like locks that a process
+    /// owns.
     case lostWhenClosed
   }
 
@@ -88,11 +89,11 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// The kinds of all numbered calls; the kind of call *n* is at index *n* - 1.
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
-  /// The number of numbered calls.
+  /// The number of numbered calls so far.
   package var callCount: Int { lock.withLock { history.count } }
-  /// The number of attempts to open a file.
+  /// The number of attempts to open a file so far.
   package var openCount: Int { lock.withLock { opens } }
-  /// The number of reads.
+  /// The number of reads so far.
   package var readCount: Int { lock.withLock { reads } }
   /// Whether the plan has cut the power.
   package var hasLostPower: Bool { lock.withLock { isPowerOff } }
@@ -102,12 +103,12 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     get { lock.withLock { log.isOn } }
     set { lock.withLock { log.isOn = newValue } }
   }
-  /// The logged calls as lines of text.
+  /// The logged calls, each as a line of text.
   package var operationLog: [String] { lock.withLock { log.lines } }
-  /// A hash of the log: runs with equal hashes made the same calls.
+  /// A hash of the log; runs with equal hashes made the same calls.
   package var operationHash: UInt64 { lock.withLock { log.hash } }
 
-  /// Returns whether the newest bytes in `byteRange` of a file, and the name of the file, survive
+  /// Returns whether the current bytes in `byteRange` of a file, and the name of the file, survive
   /// every crash.
   package func isDurable(_ path: String, _ byteRange: Range<Int>) -> Bool {
     lock.withLock {
@@ -136,20 +137,20 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Crashes
 
-  /// Returns the disk after a power cut: without locks or faults, and with a new boot identity.
+  /// Returns the disk after a power cut, without locks or faults and with a new boot identity.
   package func crashed(_ choice: CrashChoice) -> SimulatedDisk {
     lock.withLock { rebooted(content.crashed(choice)) }
   }
 
-  /// Returns the disk after each possible power cut if writes are kept completely and names in
-  /// order, or `nil` if there are more than `limit` states.
+  /// Returns the disk after each possible power cut if writes are kept either completely or not at
+  /// all and changes to names are kept in order, or `nil` if there are more than `limit` states.
   ///
-  /// A write that extends the file counts as two changes: its bytes and the length.
+  /// A write that extends the file counts as two changes, one to its bytes and one to its length.
   package func exhaustiveCrashes(limit: Int) -> [SimulatedDisk]? {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process, which loses only its locks.
+  /// Returns the disk after the death of the process, which loses only the locks of the process.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
@@ -262,7 +263,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// The time of the wall clock, which advances by one millisecond with each reading.
+  /// The time of the wall clock, which by default advances by one millisecond with each reading.
   package var wallClockMilliseconds: UInt64 {
     lock.withLock {
       milliseconds += 1
@@ -286,11 +287,11 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Numbered calls
 
-  /// Numbers and logs a call, then executes it or lets it fail as planned.
+  /// Numbers and logs a call, and then executes it or makes it fail as planned.
   ///
-  /// - Parameter partly: The effect of a call that fails or is interrupted by the power cut. Calls
-  ///   that change names pass `nil`: they can take effect completely at the power cut, because the
-  ///   crash decides whether the change is kept.
+  /// - Parameter partly: Applies the effect of a call that fails or is interrupted by the power
+  ///   cut. Calls that change names pass `nil`: at a power cut they can take effect completely,
+  ///   because the crash decides whether the change is kept.
   func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",
     partly: ((inout DiskContent, inout SeededGenerator, FaultPlan.Outcome) -> Void)? = nil,

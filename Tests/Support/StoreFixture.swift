@@ -1,15 +1,15 @@
 package import HeartwoodEngine
 package import Testing
 
-/// A location for a store; `run` opens the store there while a body runs.
+/// A location for a store, which `run` opens there, passes to a closure, verifies and closes.
 ///
-/// After the body has returned, the complete store is verified, which must report no findings, and
-/// closed.
+/// Verification must report no findings.
 package struct StoreFixture: Sendable {
   package let fileSystem: any FileSystem
   package let path: String
   package var options: StoreOptions
-  /// The directory on disk, removed when the fixture is released; `nil` in memory.
+  /// The directory on disk, removed when the fixture is released, or `nil` if the store is in
+  /// memory.
   private let directory: ScratchDirectory?
 
   private init(
@@ -21,25 +21,25 @@ package struct StoreFixture: Sendable {
     self.directory = directory
   }
 
-  /// Creates a location on the file system of the machine.
+  /// Creates a location in the machine's file system.
   package static func onDisk(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let directory = try ScratchDirectory()
     return StoreFixture(
       PosixFileSystem(), path: directory.path(of: "store"), options: options, directory: directory)
   }
 
-  /// Creates a location on the file system of the machine, in an existing directory.
+  /// Creates a location in an existing directory of the machine's file system.
   package static func onDisk(at path: String, _ options: StoreOptions) -> StoreFixture {
     StoreFixture(PosixFileSystem(), path: path, options: options, directory: nil)
   }
 
-  /// Creates a location in memory; `write` performs maintenance itself, so that every run is the
-  /// same.
+  /// Creates a location in memory, where `write` runs maintenance itself, so that every run of a
+  /// test is the same.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)
   }
 
-  /// Creates a location on the given file system in memory.
+  /// Creates a location in the given file system, which keeps its files in memory.
   package static func on(
     _ fileSystem: any FileSystem, _ options: StoreOptions = StoreOptions()
   ) -> StoreFixture {
@@ -71,7 +71,7 @@ package struct StoreFixture: Sendable {
     return result
   }
 
-  /// Expects that verifying the complete store reports no findings.
+  /// Expects that verification of the complete store reports no findings.
   package static func expectSound(
     _ store: Store, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -80,7 +80,7 @@ package struct StoreFixture: Sendable {
 
   // MARK: Files
 
-  /// Returns the path of a file of the store.
+  /// Returns the path of the store's file with the given name.
   package func path(of name: String) -> String { path + "/" + name }
 
   /// Returns the sorted names of the files in the store's directory.
@@ -88,25 +88,25 @@ package struct StoreFixture: Sendable {
     try (fileSystem.list(path) ?? []).sorted()
   }
 
-  /// Returns the shared counters, mapped through another opening of their file.
+  /// Returns the shared counters, mapped through a separate opening of their file.
   package func counters() throws -> SharedCounters {
     let file = try #require(try fileSystem.open(path(of: "counters"), .write))
     return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
   }
 
-  /// Returns the bytes of a file of the store.
+  /// Returns the bytes of the store's file with the given name.
   package func bytes(of name: String) throws -> [UInt8] {
     try #require(try fileSystem.open(path(of: name), .read)).allBytes()
   }
 
-  /// Returns the bytes of every file of the store, by name.
+  /// Returns the bytes of every file of the store, keyed by name.
   package func allBytes() throws -> [String: [UInt8]] {
     var result: [String: [UInt8]] = [:]
     for name in try names() { result[name] = try bytes(of: name) }
     return result
   }
 
-  /// Replaces the bytes of a file of the store, creating the directory if it is missing.
+  /// Replaces the bytes of a file of the store, creating the store's directory if it is missing.
   package func write(_ bytes: [UInt8], to name: String) throws {
     try fileSystem.createDirectory(path)
     let file = try #require(try fileSystem.open(path(of: name), .create))

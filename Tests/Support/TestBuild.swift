@@ -1,13 +1,13 @@
 /// The build configuration of the tests.
 package enum TestBuild {
-  /// Whether the build is optimised, and therefore many times as fast as a debug build.
+  /// Whether the build is optimised, and therefore many times faster than a debug build.
   package static let isOptimised: Bool = {
     var result = true
     assert({ result = false }() == ())
     return result
   }()
 
-  /// Returns all choices in an optimised build, and every second choice in a debug build.
+  /// Returns all choices in an optimised build, and every second one in a debug build.
   package static func some<Choice>(_ choices: [Choice]) -> [Choice] {
     isOptimised
       ? choices : stride(from: 0, to: choices.count, by: 2).map { choices[$0] }

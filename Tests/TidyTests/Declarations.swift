@@ -1,4 +1,4 @@
-/// A type or function that a source declares.
+/// A type or function that is declared in a source.
 struct Declaration: Equatable {
   enum Kind {
     case type
@@ -7,9 +7,9 @@ struct Declaration: Equatable {
 
   let kind: Kind
   let name: String
-  /// The line of the keyword.
+  /// The line of the keyword that introduces the declaration.
   let line: Int
-  /// The number of lines from the keyword to the closing brace, or 0 without a body.
+  /// The number of lines from the keyword to the closing brace, or 0 if there is no body.
   let lineCount: Int
   /// Whether the declaration is outside all braces.
   let isTopLevel: Bool
@@ -20,10 +20,10 @@ extension SwiftSource {
     "class", "struct", "enum", "protocol", "actor", "typealias",
   ]
   private static let functionWords: Set<String> = ["func", "init", "deinit", "subscript"]
-  /// The words that show, if they follow `class`, that it is a modifier and declares no type.
+  /// The words after which `class` is only a modifier and does not declare a type.
   private static let memberWords: Set<String> = ["func", "var", "let", "subscript"]
 
-  /// All types and functions declared in this source, including nested ones.
+  /// All types and functions that are declared in this source, including nested ones.
   var declarations: [Declaration] {
     var result: [Declaration] = []
     var depth = 0
@@ -48,7 +48,7 @@ extension SwiftSource {
     return result
   }
 
-  /// Returns whether the token is a keyword and not a member name or an argument label.
+  /// Returns whether a token is used as a keyword and not as a member name or an argument label.
   private func isKeyword(_ position: Int) -> Bool {
     if position > 0, [".", "("].contains(tokens[position - 1].text) { return false }
     if position > 0, tokens[position].text == "init", tokens[position - 1].text == ":" {
@@ -64,7 +64,7 @@ extension SwiftSource {
     return kind == .type && Self.memberWords.contains(next) ? nil : next
   }
 
-  /// Returns the line of the closing brace of a function's body, or `nil` if it has no body.
+  /// Returns the line of the closing brace of a function, or `nil` if the function has no body.
   private func endOfBody(after position: Int) -> Int? {
     var next = position + 1
     var open = 0
@@ -75,7 +75,8 @@ extension SwiftSource {
       case "{" where open == 0: return lineOfClosingBrace(from: next)
       case "}" where open == 0: return nil
       case "func", "init", "var", "let", "case", "associatedtype":
-        // This token begins the next requirement of a protocol, so the function has no body.
+        // This token begins the next requirement of a protocol, so the previous function has no
+        // body.
         if open == 0, tokens[next - 1].text != "." { return nil }
       default: break
       }

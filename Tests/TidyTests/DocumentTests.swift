@@ -1,7 +1,7 @@
 import Testing
 
-/// Checks that the links in the documents are valid, and that nothing outside the project is
-/// mentioned.
+/// Checks that the links in the documents are valid, and that the documents mention nothing outside
+/// the project.
 @Suite("The documents")
 struct DocumentTests {
   private static func paths() throws -> [String] {
@@ -25,7 +25,7 @@ struct DocumentTests {
     }
   }
 
-  /// Returns the path with all `.` and `..` components resolved.
+  /// Returns the path after resolving all `.` and `..` components.
   private static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
     for part in path.split(separator: "/") where part != "." {
@@ -34,7 +34,9 @@ struct DocumentTests {
     return parts.joined(separator: "/")
   }
 
-  /// Returns the anchors of the headings: the words in lower case, joined by hyphens.
+  /// Returns the anchors of all headings.
+  ///
+  /// An anchor consists of the words of its heading in lower case, joined by hyphens.
   private static func anchors(of path: String) throws -> Set<String> {
     let headings = try Package.text(of: path).split(separator: "\n").filter { $0.hasPrefix("#") }
     return Set(

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks that a test cites each numbered guarantee of the documents.
+/// Checks that each numbered guarantee in the documents is cited by a test.
 @Suite("The guarantees")
 struct EvidenceTests {
   private static let documents = [
@@ -8,8 +8,8 @@ struct EvidenceTests {
     "Docs/Reference/ProgrammerErrors.md",
   ]
 
-  /// Returns the numbers of a document's guarantees, which are written as `**D3.**` at the start of
-  /// a paragraph or list item.
+  /// Returns the numbers of the guarantees in a document, which are written as `**D3.**` at the
+  /// start of a paragraph or list item.
   private static func guarantees(of path: String) throws -> [String] {
     try Package.text(of: path).matches(of: /\*\*([A-Z]+-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }

@@ -5,14 +5,16 @@ import Testing
 struct FaultTableTests {
   private static let document = "Tests/Faults.md"
 
-  /// Returns the rows of the table: a fault, and its tests or the reason why there are none.
+  /// Returns the rows of the table.
+  ///
+  /// Each row contains a fault, and its tests or the reason why it has none.
   private static func rows() throws -> [(fault: String, tests: String)] {
     let rows = try Package.text(of: document)
       .matches(of: /\| ([A-Z][0-9]+a?) \| ([^|]+) \| ([^|]+) \|/)
     return rows.map { (String($0.output.1 + " " + $0.output.2), String($0.output.3)) }
   }
 
-  /// Returns the names of all tests, each preceded by the name of a suite in the same file.
+  /// Returns the names of all tests, each combined with the name of every suite in its file.
   private static func tests() throws -> Set<String> {
     var result: Set<String> = []
     for path in try Package.files(under: ["Tests"], ending: ".swift") {

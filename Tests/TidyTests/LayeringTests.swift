@@ -5,14 +5,14 @@ import Testing
 struct LayeringTests {
   struct Module: Sendable, CustomTestStringConvertible {
     let path: String
-    /// The directories of each layer, lowest layer first.
+    /// The directories of each layer, beginning with the lowest layer.
     let layers: [[String]]
-    /// The files that belong to no layer.
+    /// The files that do not belong to a layer.
     var exceptions: Set<String> = []
 
     var testDescription: String { path }
 
-    /// Returns the index of a source's layer, or `nil` if its directory belongs to no layer.
+    /// Returns the index of the layer of a source, or `nil` if its directory belongs to no layer.
     func layer(of source: SwiftSource) -> Int? {
       let directory = source.path.dropFirst(path.count).split(separator: "/").first
       return directory.flatMap { directory in
@@ -49,7 +49,7 @@ struct LayeringTests {
   {
     for source in try module.sources() {
       #expect(module.layer(of: source) != nil, "\(source.path)")
-      // Each directory contains files, but no subdirectories.
+      // A directory may contain files, but no subdirectories.
       #expect(source.path.split(separator: "/").count == 4, "\(source.path)")
     }
   }
@@ -69,7 +69,7 @@ struct LayeringTests {
       for (position, token) in source.tokens.enumerated() {
         guard let other = layers[token.text], other > layer, !own.contains(token.text)
         else { continue }
-        // A member with the same name, such as a nested type, is a different declaration.
+        // A member that has the same name, such as a nested type, is a different declaration.
         if position > 0, source.tokens[position - 1].text == "." { continue }
         let owner = module.layers[other].joined(separator: ", ")
         Issue.record("\(source.path):\(token.line) names \(token.text) of \(owner)")

@@ -1,16 +1,17 @@
 import Foundation
 import Testing
 
-/// Compares the lists of mutants with the sources, because an entry whose text no longer occurs
-/// would test nothing.
+/// Compares the lists of mutants with the sources.
+///
+/// An entry whose text no longer occurs in the sources would test nothing.
 @Suite("The list of mutants")
 struct MutantListTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
-  /// An entry of a list.
+  /// An entry in one of the lists.
   private struct Mutant {
     let list: String
-    /// The value of each key, with its words separated by single spaces.
+    /// The values of the entry by key, with the words of each value separated by single spaces.
     var values: [String: String] = [:]
 
     var name: String { values["mutant"] ?? "\(list): an entry without a name" }
@@ -42,7 +43,7 @@ struct MutantListTests {
     text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
   }
 
-  /// Returns a source without comment lines, with its words separated by single spaces.
+  /// Returns a source without its comment lines, with all words separated by single spaces.
   private static func code(of path: String) throws -> String {
     words(
       of: try Package.text(of: path).components(separatedBy: "\n")

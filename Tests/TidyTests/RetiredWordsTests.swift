@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Checks that the code and the documents use established terms instead of the words that these
+/// Checks that the code and the documents use established terms, and not the words that these terms
 /// have replaced.
 @Suite("The vocabulary")
 struct RetiredWordsTests {
-  /// Identifiers that were replaced, or the common prefix of several of them.
+  /// Identifiers that have been replaced, and prefixes that several such identifiers have in
+  /// common.
   private static let identifiers = [
     "SharedWords", "HolderMark", "SegmentSupply", "WriterGate", "SurvivorMap", "WholeFile",
     "KeptGenerations", "keptGenerations", "TreePlace", "CommitListener", "ModelJoining", "PageUse",
@@ -15,16 +16,17 @@ struct RetiredWordsTests {
     "segmentsDeleted", "pagesVerified",
   ]
 
-  /// Words that were replaced.
+  /// Words that have been replaced.
   ///
-  /// Processes, threads, readers and writers are "it".
+  /// Processes, threads, readers and writers are called "it".
   private static let words: Set<String> = [
     "he", "him", "his", "himself", "whoever", "nobody", "somebody", "anybody", "survivor",
     "survivors", "witness", "witnesses", "backfilled", "folder", "folders", "upkeep", "uniques",
     "mend", "mends", "mended", "mending",
   ]
 
-  /// Phrases that were replaced: each word of the first set, followed by each word of the second.
+  /// Phrases that have been replaced, each of which consists of a word of the first set followed by
+  /// a word of the second.
   private static let phrases: [(first: Set<String>, second: Set<String>)] = [
     (["give", "gives", "giving", "given", "gave"], ["up", "back"]),
     (["take", "takes", "taking", "taken", "took"], ["back"]),
@@ -38,12 +40,12 @@ struct RetiredWordsTests {
     (["by"], ["halves"]),
   ]
 
-  /// The words that mean people and may therefore be followed by "who".
+  /// The words that stand for people and may therefore be followed by "who".
   private static let people: Set<String> = ["user", "users", "attacker", "others"]
 
-  /// The path of this file, which contains the words.
+  /// The path of this file, which lists the words.
   private static let listing = "Tests/TidyTests/RetiredWordsTests.swift"
-  /// The path of the changelog, which contains former names.
+  /// The path of the changelog, which mentions former names.
   private static let changelog = "Docs/Changelog.md"
 
   @Test func `has no retired identifier`() throws {
@@ -85,14 +87,15 @@ struct RetiredWordsTests {
     }
   }
 
-  /// Returns the comment on a line, or the sentence that names a test or a suite; otherwise `nil`.
+  /// Returns the text of a comment line, or the name of a test or a suite, or `nil` if the line
+  /// contains neither.
   private static func prose(in line: String) -> String? {
     if let comment = line.wholeMatch(of: /\s*\/\/+(.*)/) { return String(comment.output.1) }
     let name = line.firstMatch(of: /func `([^`]+)`/) ?? line.firstMatch(of: /@Suite\("([^"]+)"/)
     return name.map { String($0.output.1) }
   }
 
-  /// Returns the retired words in a text, ignoring everything in backticks.
+  /// Returns the retired words that occur in a text, ignoring everything in backticks.
   private static func retired(in text: String) -> [String] {
     let outside = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
     let prose = outside.map { $0 % 2 == 0 ? String($1) : "_" }.joined()

@@ -1,12 +1,12 @@
 import Testing
 
-/// Checks the rules for sources that a machine can check, in every file to which they apply.
+/// Checks those rules for sources that a program can check, in every file to which they apply.
 @Suite("The sources")
 struct SourceTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
   /// The files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory, because
-  /// they own it or because hot paths follow pointers into it.
+  /// they own it or because their hot paths follow pointers into it.
   private static let rawMemoryFiles: Set<String> = [
     "States/GenerationState.swift",
     "States/PageIndex.swift",
@@ -43,12 +43,12 @@ struct SourceTests {
     "Manager", "Helper", "Util", "Utils", "Common", "Base", "Impl", "Data", "Info", "Handler",
   ]
 
-  // The words are split so that this file does not violate its own rule.
+  // The words are split so that this file does not break the rule itself.
   private static let bannedMarks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
 
   @Test func `have at most 400 lines a file`() throws {
     for source in try SwiftSource.all() {
-      // The file ends with a line break, so its last line is empty and not counted.
+      // Each file ends with a line break, so its last line is empty and is not counted.
       #expect(source.lines.count - 1 <= 400, "\(source.path)")
     }
   }
@@ -118,7 +118,7 @@ struct SourceTests {
   }
 
   @Test func `handle raw memory in the named files of the benchmark only`() throws {
-    // These files handle the bytes of rows, and libraries that are loaded at run time.
+    // These files handle the bytes of rows, or libraries that are loaded at run time.
     let named: Set<String> = [
       "Benchmarks/Data/Quake.swift", "Benchmarks/Peers/DynamicLibrary.swift",
       "Benchmarks/Peers/LMDBLibrary.swift", "Benchmarks/Peers/SQLiteLibrary.swift",
@@ -160,7 +160,7 @@ struct SourceTests {
     }
   }
 
-  /// Returns the parts of a name, each of which starts with a capital letter.
+  /// Returns the parts of a name; each part begins with a capital letter.
   private static func nameParts(of name: String) -> [String] {
     var parts: [String] = []
     for letter in name {
@@ -174,8 +174,8 @@ struct SourceTests {
     for source in try SwiftSource.all() {
       for (position, token) in source.tokens.enumerated()
       where token.text == "unchecked" && position > 0 && source.tokens[position - 1].text == "@" {
-        // The reason must be in the documentation comment above the declaration, or directly after
-        // its opening brace.
+        // The reason must be given in the documentation comment above the declaration, or directly
+        // after the opening brace.
         let nearby = source.lines[max(token.line - 16, 0)..<min(token.line + 4, source.lines.count)]
         let isArgued = nearby.contains { line in
           line.contains("//")

@@ -1,18 +1,18 @@
 import Foundation
 
-/// One Swift file, with the comments and the contents of strings separated from the code.
+/// A Swift file, in which comments and the contents of strings are separated from the code.
 struct SwiftSource: Sendable {
-  /// The path within the package.
+  /// The path of the file within the package.
   let path: String
   let lines: [String]
-  /// The lines with comments and the contents of strings replaced by spaces.
+  /// The lines of the file, with comments and the contents of strings replaced by spaces.
   let codeLines: [String]
   let tokens: [Token]
 
   /// A word or a punctuation mark in the code.
   struct Token: Equatable, Sendable {
     let text: String
-    /// The line number, starting with 1.
+    /// The line number, counted from 1.
     let line: Int
   }
 
@@ -27,13 +27,14 @@ struct SwiftSource: Sendable {
   /// The file name without the directories.
   var name: String { String(path.split(separator: "/").last ?? "") }
 
-  /// Returns the Swift files of the package, or those in one directory, sorted by path.
+  /// Returns the Swift files of the package or of one of its directories, sorted by path.
   static func all(under directory: String = "") throws -> [SwiftSource] {
     try parsed.get().filter { $0.path.hasPrefix(directory) }
   }
 
-  /// All Swift files, parsed once for all tests, except the contract sources, which must not be
-  /// changed.
+  /// All Swift files, which are parsed only once for all tests.
+  ///
+  /// The contract sources are left out, because they must not be changed.
   private static let parsed = Result {
     try Package.files(under: ["Sources", "Tests", "Benchmarks"], ending: ".swift")
       .filter { !$0.hasPrefix("Tests/Contract/") }
@@ -45,14 +46,14 @@ struct SwiftSource: Sendable {
   /// The state of the lexer.
   private enum Context: Equatable {
     case code
-    /// An interpolation, which is code within a string that ends when its parentheses are closed.
+    /// An interpolation: code within a string, which ends when its parentheses are closed.
     case interpolation(open: Int)
     case string(hashes: Int, isMultiline: Bool)
     case lineComment
     case blockComment(depth: Int)
   }
 
-  /// Replaces comments and the contents of strings with spaces, but keeps line breaks.
+  /// Replaces comments and the contents of strings by spaces, but keeps line breaks.
   private static func blankingText(_ bytes: [UInt8]) -> [UInt8] {
     var result = bytes
     var contexts: [Context] = [.code]
@@ -149,7 +150,8 @@ struct SwiftSource: Sendable {
     return 1
   }
 
-  /// Returns the position after a name in backticks, which may contain any words and punctuation.
+  /// Returns the position after a name in backticks, which may contain any words and punctuation
+  /// marks.
   private static func endOfRawName(_ bytes: [UInt8], _ position: Int) -> Int? {
     guard bytes[position] == UInt8(ascii: "`") else { return nil }
     let rest = bytes[(position + 1)...]

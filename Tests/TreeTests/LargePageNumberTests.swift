@@ -2,13 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests trees with page numbers above 31 bits and page offsets above 32 bits.
+/// Tests trees whose page numbers need more than 31 bits and whose page offsets need more than 32
+/// bits.
 @Suite("A tree in pages with large numbers")
 struct LargePageNumberTests {
   private static let pageByteCount = 4096
   private static let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
 
-  /// Returns a tree whose root is the last page before a limit, or the last but one.
+  /// Returns a tree whose root is the last or the second-to-last page before a limit.
   private func fixture(before retainedGeneration: Int) throws -> TreeFixture {
     let first = retainedGeneration / Self.perBitmap * Self.perBitmap
     let fixture = try TreeFixture(pageByteCount: Self.pageByteCount, pageCount: PageNumber(first))
@@ -21,7 +22,7 @@ struct LargePageNumberTests {
     return fixture
   }
 
-  /// The limits are at 2 GiB and 4 GiB in the page file, and at page number 2^31.
+  /// The limits are 2 GiB and 4 GiB in the page file, and the page number 2^31.
   @Test(arguments: [1 << 19, 1 << 20, 1 << 31])
   func `works like any other`(retainedGeneration: Int) throws {
     let fixture = try fixture(before: retainedGeneration)
@@ -32,7 +33,7 @@ struct LargePageNumberTests {
     let reference = try fixture.view.page(PageNumber(retainedGeneration))
     #expect(reference.bytes.load32(PageLayout.page.offset) == PageNumber(retainedGeneration))
     fixture.view.release(reference)
-    // A file in memory cannot have a length of terabytes.
+    // A file in memory cannot have a length of several terabytes.
     if retainedGeneration < 1 << 31 { try fixture.beginTransaction() }
     #expect(try fixture.get(keys[0]) == [UInt8](repeating: 4, count: 60_000))
     for key in keys[1...] { #expect(try fixture.get(key)?.count == 100) }
@@ -41,7 +42,7 @@ struct LargePageNumberTests {
     #expect(try fixture.scan().isEmpty)
   }
 
-  /// A bitmap is not created if some of the pages that it covers would have no valid page number.
+  /// A bitmap is not created if any of the pages that it would cover has no valid page number.
   @Test func `is full at the last page number`() throws {
     let last = Int(Limits.maxPageCount) / Self.perBitmap * Self.perBitmap - Self.perBitmap
     let fixture = try fixture(before: last + Self.perBitmap - 1)

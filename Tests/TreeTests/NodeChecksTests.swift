@@ -15,7 +15,7 @@ struct NodeChecksTests {
     return fixture
   }
 
-  /// Reads everything in a page; traps if an offset is outside the page.
+  /// Reads everything that a page contains; this traps if an offset is outside the page.
   private func readAll(_ page: Bytes, _ scratch: MutableBytes, _ random: inout SeededGenerator) {
     guard page.load8(PageLayout.kind.offset) <= PageKind.branch.rawValue else { return }
     let node = NodeView(page)
@@ -32,8 +32,9 @@ struct NodeChecksTests {
     }
   }
 
-  /// Applies `damage` to a copy of each page in turn, and returns how often the damage was
-  /// detected.
+  /// Applies `damage` to a copy of each page in turn.
+  ///
+  /// - Returns: How often the damage was detected.
   private func tryDamage(
     _ fixture: TreeFixture, rounds: Int, _ random: inout SeededGenerator,
     _ damage: (MutableBytes, inout SeededGenerator) -> Void
@@ -140,7 +141,7 @@ struct TreeChecksTests {
           TreeModel.KeyShape.mixedPrefixes.key(&random),
           TreeModel.value(&random, pageByteCount: 4096))
       }
-      // Damage references and values such that every page is still valid in itself.
+      // Damage references and values in a way that leaves each page valid by itself.
       let pages = try fixture.livePages.sorted()
       for _ in 0...random.next() % 4 {
         let number = pages[Int(random.next() % UInt64(pages.count))]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A large value")
 struct OverflowTests {
-  /// Lengths around every limit of the layout, including that of the second index level.
+  /// Lengths near every limit of the layout, including the limit of the second index level.
   private static let lengths: [Int] = {
     let payload = 4096 - 32
     let fanout = payload / 4
@@ -53,8 +53,8 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  /// Each page contains its own number and tree, so a value must reject any other page to which its
-  /// reference leads.
+  /// Each page contains its own number and its tree, so a read of a value must reject a page that
+  /// does not belong to the value.
   @Test(.evidence("B3")) func `with a wrong page is corrupt`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(5, count: 5 * 4064 - 9)
@@ -91,7 +91,7 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
-  /// Returns the pages of a value that has an index and several pages.
+  /// Returns the pages of a value that has an index and several data pages.
   private func pages(
     of reference: OverflowReference, _ fixture: TreeFixture
   ) throws -> [PageNumber] {

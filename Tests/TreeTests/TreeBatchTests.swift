@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A batch of lookups")
 struct TreeBatchTests {
-  /// Returns a tree of three levels in the log, which is read through the cache.
+  /// Returns a tree of three levels that is in the log and is read through the cache.
   private func fixture() throws -> TreeFixture {
     let fixture = try TreeFixture(pageByteCount: 4096)
     for number in 0..<12_000 {
@@ -18,7 +18,7 @@ struct TreeBatchTests {
     [7] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
   }
 
-  /// Adds keys until the batch is full or there are no more keys; returns the number of keys added.
+  /// Adds keys until the batch is full or no keys are left, and returns the number of keys added.
   private func fill(_ batch: inout TreeBatch, _ keys: [[UInt8]]) throws -> Int {
     for key in keys {
       guard let room = batch.room(byteCount: key.count + 8) else { break }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A tree cursor")
 struct TreeCursorTests {
-  /// Returns a tree and its sorted keys.
+  /// Returns a random tree and its sorted keys.
   private func makeTree(
     _ shape: TreeModel.KeyShape, _ seed: UInt64, count: Int
   ) throws -> (TreeFixture, [[UInt8]]) {
@@ -97,7 +97,7 @@ struct TreeCursorTests {
     var current = keys.first
     for step in 0..<1500 {
       if random.next() % 3 == 0 {
-        // Make half of the changes at the position of the cursor.
+        // Make about half of the changes at the position of the cursor.
         let random = TreeModel.KeyShape.mixedPrefixes.key(&random)
         let key = step % 2 == 0 ? current ?? random : random
         if let index = keys.firstIndex(of: key) {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which pages are accepted as the root of a tree, whatever the catalog says.
+/// Tests which pages are accepted as the root of a tree, whatever the catalog contains.
 @Suite("The root of a tree")
 struct TreeRootTests {
   @Test(.evidence("B3")) func `is a node of that tree`() throws {

@@ -19,7 +19,7 @@ struct TreeWriterTests {
     var model = TreeModel()
     for step in 1...3000 {
       let key = shape.key(&random)
-      // The tree grows and shrinks in turn, so that it gains and loses levels.
+      // Let the tree grow and shrink in turn, so that it gains and loses levels.
       let deletes: UInt64 = step / 750 % 2 == 0 ? 25 : 75
       if random.next() % 100 < deletes {
         let isThere = model.rows.removeValue(forKey: key) != nil

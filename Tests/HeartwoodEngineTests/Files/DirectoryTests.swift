@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests directories and space reservation, which behave the same in all file systems.
+/// Tests directories and the reservation of space, which behave the same in all file systems.
 @Suite("A file system")
 struct DirectoryTests {
   enum Kind: CaseIterable, Sendable { case posix, memory, simulated }
@@ -35,7 +35,7 @@ struct DirectoryTests {
     try open.write([3], at: 2)
     #expect(try moved.allBytes() == [1, 2, 3])
     #expect(try moved.identity() == open.identity())
-    // A directory replaces neither a nonempty directory nor a file.
+    // A directory can replace neither a nonempty directory nor a file.
     try system.createDirectory(root + "/c")
     _ = try system.open(root + "/c/file", .create)
     for target in ["/c", "/ab"] {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the check of the lock order that a debug build makes for each requested lock.
+/// Tests that debug builds check the lock order whenever a lock is requested.
 @Suite("The order of locks")
 struct LockOrderTests {
   private static let order = [

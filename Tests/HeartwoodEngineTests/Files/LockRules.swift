@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import Testing
 
-/// Checks the locking rules of a file system; `first` and `second` are two openings of one file.
+/// Checks the locking rules of a file system with two openings of the same file.
 func expectLockRules(first: any File, second: any File) throws {
   let base: UInt64 = 1 << 40
   // Shared locks are compatible with each other, but not with an exclusive lock.
@@ -9,16 +9,16 @@ func expectLockRules(first: any File, second: any File) throws {
   #expect(try second.lock(.shared, base..<base + 10))
   #expect(try first.lock(.exclusive, base..<base + 10) == false)
   #expect(try second.lockedByOthers(in: 0..<base + 5) == base..<base + 5)
-  // The failed conversion has not changed the shared lock.
+  // The conversion failed, so the lock is still shared.
   #expect(try second.lock(.none, base..<base + 10))
   #expect(try second.lock(.exclusive, base + 3..<base + 4) == false)
   #expect(try second.lock(.exclusive, base + 10..<base + 12))
-  // Convert a lock from shared to exclusive and back.
+  // A lock can be converted from shared to exclusive and back.
   #expect(try first.lock(.exclusive, base..<base + 10))
   #expect(try second.lock(.shared, base + 9..<base + 10) == false)
   #expect(try first.lock(.shared, base..<base + 10))
   #expect(try second.lock(.shared, base + 9..<base + 10))
-  // Releasing the middle of a locked range leaves both ends locked.
+  // After the middle of a locked range has been released, both ends are still locked.
   #expect(try first.lock(.none, base + 2..<base + 8))
   #expect(try second.lockedByOthers(in: base + 2..<base + 8) == nil)
   #expect(try second.lockedByOthers(in: base + 1..<base + 8) == base + 1..<base + 2)

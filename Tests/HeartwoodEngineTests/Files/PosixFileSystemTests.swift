@@ -91,7 +91,7 @@ struct PosixFileSystemTests {
     #expect(try system.open(path, .read) == nil)
     #expect(try system.open(path, .write) == nil)
     #expect(try system.open(path + "/b", .read) == nil)
-    // The parent directory is missing, so the file cannot be created.
+    // The file cannot be created, because its parent directory does not exist.
     #expect(throws: StorageError.self) { try system.open(path + "/b", .create) }
   }
 
@@ -178,7 +178,8 @@ struct PosixFileSystemTests {
   @Test func `a write beyond the limit on file sizes is an error and no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // The process that started the tests may have ignored the signal, and test threads block it.
+      // Make sure that the signal would be delivered: the parent process may have ignored it, and
+      // the threads of tests block it.
       signal(SIGXFSZ, SIG_DFL)
       var unblocked = sigset_t()
       sigemptyset(&unblocked)
@@ -211,8 +212,8 @@ struct PosixFileSystemTests {
       guard unsafeBitCast(found, to: Int.self) == unsafeBitCast(handler, to: Int.self) else {
         exit(9)
       }
-      // The first file system decided whether to install a handler; a later one does not decide
-      // again.
+      // The first file system has decided whether to install a handler. Later file systems do not
+      // decide again.
       _ = PosixFileSystem()
       guard unsafeBitCast(signal(SIGXFSZ, SIG_DFL), to: Int.self) == 0 else { exit(8) }
     }
@@ -223,14 +224,14 @@ struct PosixFileSystemTests {
   {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // Free the first three descriptors, so that the next opening would receive one of them.
+      // Free the first three descriptors, which the next `open` would otherwise return.
       for descriptor in 0...2 { close(Int32(descriptor)) }
       let system = PosixFileSystem()
       let file = try system.open(scratch.path(of: "a"), .create)
       let flags = (0..<64).map { fcntl($0, F_GETFD) }
       var status = stat()
       let opened = try #require(file).identity()
-      // Other threads may open descriptors too, so find the descriptor by the identity of its file.
+      // Other threads may open files too, so find the descriptor by the identity of its file.
       let own = (0..<64).filter {
         fstat($0, &status) == 0 && UInt64(status.st_ino) == opened.inode
           && UInt64(truncatingIfNeeded: status.st_dev) == opened.device

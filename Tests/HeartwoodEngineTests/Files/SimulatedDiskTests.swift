@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Returns a disk with a durable file `s/a` of eight sectors, each filled with its index.
+/// Returns a disk with a durable file `s/a` of eight sectors, each of which is filled with its
+/// index.
 func diskWithDurableFile() throws -> (disk: SimulatedDisk, file: any File) {
   let disk = SimulatedDisk(seed: 5)
   try disk.createDirectory("s")
@@ -18,8 +19,8 @@ func diskWithDurableFile() throws -> (disk: SimulatedDisk, file: any File) {
 func sector(_ value: UInt8) -> [UInt8] { [UInt8](repeating: value, count: 512) }
 
 extension SimulatedDisk {
-  /// Returns the first byte of each sector of `s/a`, and expects that all bytes of a sector are
-  /// equal.
+  /// Returns the first byte of each sector of a file, and expects all bytes within each sector to
+  /// be equal.
   func sectorValues(_ path: String = "s/a") throws -> [UInt8] {
     let content = try #require(bytes(of: path))
     return stride(from: 0, to: content.count, by: 512).map { start in
@@ -72,7 +73,7 @@ struct SimulatedDiskTests {
     }
     switch mode {
     case .uniform: #expect(seen.count == 2 * 3 * 3)
-    // More seeds would be needed to see the least likely states as well.
+    // 400 seeds are too few for the least likely states to occur.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
     case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
@@ -167,8 +168,8 @@ struct SimulatedDiskTests {
     #expect(try disk.crashed(.nothing).list("s/t") == ["b"])
   }
 
-  /// Returns a disk on which `s/a` was replaced by a renamed file and then removed, with neither
-  /// change synced.
+  /// Returns a disk on which `s/new` was renamed to `s/a`, replacing it, and `s/a` was then
+  /// removed, with neither change synced.
   private func diskWithNameChanges() throws -> SimulatedDisk {
     let (disk, _) = try diskWithDurableFile()
     let file = try #require(try disk.open("s/new", .create))
@@ -200,8 +201,8 @@ struct SimulatedDiskTests {
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
     }
-    // The rename requires the creation of `new`, and the removal of the new `a` requires the
-    // rename.
+    // The rename can survive only if the creation of `new` does, and the removal of the renamed `a`
+    // only if the rename does.
     #expect(seen == [["a"], ["a", "late"], ["a", "new"], ["a", "late", "new"], [], ["late"]])
   }
 

@@ -114,7 +114,7 @@ struct SimulatedFaultTests {
     try file.sync()
     #expect(try disk.sectorValues().suffix(2) == [9, 9])
     #expect(!disk.isDurable("s/a", 3584..<3585) && disk.isDurable("s/a", 0..<3584))
-    // The new length survives, because it is in the journal of the file system.
+    // The new length survives the failed sync, because it is in the journal of the file system.
     for choice in [CrashChoice.nothing, .everything, .seeded(1, .mostlyNew)] {
       #expect(try disk.crashed(choice).sectorValues().suffix(2) == [7, 0])
     }

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import Synchronization
 import Testing
 
-/// Tests threads of the operating system.
+/// Tests `SystemThread`, which wraps a thread of the operating system.
 @Suite("A thread")
 struct SystemThreadTests {
-  /// An object whose destruction takes some time and then sets a flag.
+  /// An object that takes some time to be destroyed and then sets a flag.
   private final class Slow: Sendable {
     private let gone: Flag
     init(_ gone: Flag) { self.gone = gone }
@@ -19,8 +19,8 @@ struct SystemThreadTests {
     let value = Atomic(false)
   }
 
-  /// A thread may hold the last reference to a lock, so `join` must wait until it has been
-  /// released.
+  /// A thread may hold the last reference to an object, so `join` must wait until the thread has
+  /// released it.
   @Test func `holds nothing after it is joined`() throws {
     let gone = Flag()
     let thread: SystemThread?

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests searches in packed numbers, such as the heads of a node.
+/// Tests the interpolation search in an array of packed numbers, such as the heads in a node.
 @Suite("An interpolation search")
 struct GuessedSearchTests {
-  /// The distribution of the numbers to be searched.
+  /// The distribution of the numbers that are searched.
   enum Spread: CaseIterable {
     case consecutive, shifted, random, clustered, equal, extreme, doubling
 

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The hash of bytes")
 struct XXH64Tests {
-  /// A hash computed by the reference implementation, for random bytes whose seed is their count.
+  /// A hash that the reference implementation computed for random bytes, generated with their count
+  /// as the seed.
   struct Vector: CustomTestStringConvertible, Sendable {
     let byteCount: Int
     let seed: UInt64

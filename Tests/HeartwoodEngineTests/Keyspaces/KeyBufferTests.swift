@@ -37,7 +37,7 @@ struct KeyBufferTests {
     try expectSame([UInt8](repeating: 0x61, count: longest))
     try expectTooLarge([UInt8](repeating: 0x61, count: longest + 1), encodedCount: longest + 2)
     try expectTooLarge([UInt8](repeating: 0x61, count: 5000), encodedCount: 5001)
-    // A zero byte is escaped, so it takes two bytes.
+    // A zero byte is escaped, so it takes two bytes in the key.
     try expectSame([UInt8](repeating: 0x61, count: longest - 2) + [0])
     try expectTooLarge(
       [UInt8](repeating: 0x61, count: longest - 1) + [0], encodedCount: longest + 2)
@@ -54,7 +54,7 @@ struct KeyBufferTests {
     }
   }
 
-  /// Returns a copy of a key, and expects eight zero bytes after it.
+  /// Returns a copy of a key, and expects that it is followed by eight zero bytes.
   private func padded(_ key: Bytes) -> [UInt8] {
     #expect(
       Bytes(key.base, count: key.count + 8).slice(key.count, 8).copied()
@@ -62,7 +62,7 @@ struct KeyBufferTests {
     return key.copied()
   }
 
-  /// Expects that `bytes`, which must be ASCII, are encoded like the corresponding string.
+  /// Expects that the given ASCII bytes are encoded like the string that they spell.
   private func expectSame(_ bytes: [UInt8]) throws {
     let string = String(decoding: bytes, as: UTF8.self)
     #expect(try withSearchBytes(string) { padded($0) } == Key(string).bytes)

@@ -99,9 +99,9 @@ struct KeyDecodingTests {
   @Test(
     arguments: [
       [0x00], [0x09], [0xFF], [0x20], [0x20, 0, 0, 0, 0, 0, 0, 0], [0x38, 1, 2, 3],
-      // The terminator is not followed by another component.
+      // Terminators that are not followed by another component.
       [0x40, 0x61, 0x00], [0x48, 0x00], [0x40, 0x61, 0x00, 0x00],
-      // The string is not valid UTF-8.
+      // Strings that are not valid UTF-8.
       [0x40, 0xC3], [0x40, 0xED, 0xA0, 0x80], [0x40, 0xC0, 0x80],
       // Noncanonical encodings of a small integer, of zero and of NaN.
       [0x21, 0, 0, 0, 0, 0, 0, 0, 1], [0x28, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -154,7 +154,8 @@ struct KeyDecodingTests {
     #expect(try Key(encoded: key.bytes) == key)
   }
 
-  /// Returns the error message from decoding a key as the wrong types.
+  /// Returns the message of the error thrown when a key is decoded as components of the wrong
+  /// types.
   private func message<each Part: KeyConvertible>(
     _ key: Key, as types: repeat (each Part).Type
   ) -> String? {

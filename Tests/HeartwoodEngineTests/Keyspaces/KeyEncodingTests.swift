@@ -49,7 +49,7 @@ struct KeyEncodingTests {
       for second in strings + random {
         let order = first.utf8.lexicographicallyPrecedes(second.utf8)
         #expect((Key(first) < Key(second)) == order, "\(first.debugDescription)")
-        // Additional components must not change the order of different strings.
+        // The order of different strings must not depend on the components that follow them.
         if !first.utf8.elementsEqual(second.utf8) {
           #expect((Key(first, 9) < Key(second, 2)) == order, "\(first.debugDescription)")
           #expect((Key(first, [UInt8]()) < Key(second)) == order, "\(first.debugDescription)")
@@ -188,7 +188,7 @@ struct KeyEncodingTests {
   }
 }
 
-/// A point in time, as a program might use it as a component of keys.
+/// A point in time, as an example of a program's own type that can be a key component.
 struct Moment: KeyConvertible, Equatable {
   var seconds: Double
 
@@ -201,7 +201,7 @@ struct Moment: KeyConvertible, Equatable {
   }
 }
 
-/// A UUID, as a program might use it as a component of keys.
+/// A UUID, as an example of a program's own type that can be a key component.
 struct Identity: KeyConvertible, Equatable {
   var high: UInt64
   var low: UInt64

@@ -24,7 +24,7 @@ struct KeyspaceEstimateTests {
       for (name, count) in [("one leaf", 100), ("many leaves", 100_000)] {
         try store.write { transaction in
           let keyspace = try transaction.keyspace(name)
-          // Insert in scattered order, so that nodes fill unevenly.
+          // Insert the keys in scattered order, so that the nodes are filled unevenly.
           for number in 0..<count { try keyspace.put(number * 7919 % count, [1, 2, 3]) }
           let estimate = try keyspace.estimatedCount(from: Key(10), upTo: Key(60))
           #expect(estimate == 50)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares loading sorted entries into an empty keyspace with single puts.
+/// Compares bulk loads of sorted entries into an empty keyspace with single puts.
 @Suite("A bulk load")
 struct KeyspaceLoadTests {
   private static let (one, two): ([UInt8], [UInt8]) = ([1], [2])
@@ -14,7 +14,7 @@ struct KeyspaceLoadTests {
       let key = KeyspaceModel.key(
         KeyspaceModel.names[random.below(KeyspaceModel.names.count)], &random
       ).encoded
-      // There are only a few hundred different keys of each kind, so append a component.
+      // Each kind has only a few hundred different keys, so append a component.
       let longer = Key(unverified: key.bytes + Key(random.below(1000)).bytes)
       rows[longer] = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
     }
@@ -46,7 +46,7 @@ struct KeyspaceLoadTests {
       #expect(loaded.count == count)
       #expect(loaded.elementsEqual(put) { $0.key == $1.key && $0.value == $1.value })
       #expect(try store.snapshot().keyspace("loaded")?.count() == count)
-      // The loaded keyspace accepts changes like any other.
+      // A keyspace that was loaded can be changed like any other keyspace.
       try store.write { transaction in
         let keyspace = try transaction.keyspace("loaded")
         for (key, _) in rows where key.bytes.count % 2 == 0 { try keyspace.delete(key) }
@@ -55,7 +55,7 @@ struct KeyspaceLoadTests {
     }
   }
 
-  /// The ways in which the entries can be invalid.
+  /// The ways in which the entries of a bulk load can be invalid.
   enum Wrong: String, CaseIterable, Sendable {
     case keyTwice, descending, keyTooLong
   }
@@ -173,7 +173,8 @@ struct KeyspaceLoadTests {
       }
       #expect(error?.kind == .invalidArgument)
       #expect(store.statistics.newestGeneration == newest)
-      // If a savepoint rolls back the failed load, the rest of the transaction can be committed.
+      // If the failed load is rolled back by a savepoint, the rest of the transaction can be
+      // committed.
       try store.write { transaction in
         try? transaction.savepoint { transaction in
           try transaction.keyspace("k").load { loader in

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The expected contents of several keyspaces, as plain dictionaries that are sorted on demand.
+/// The expected contents of several keyspaces, kept in plain dictionaries that are sorted on
+/// demand.
 struct KeyspaceModel {
   typealias Row = (key: Key, value: [UInt8])
 
@@ -10,7 +11,7 @@ struct KeyspaceModel {
 
   static let names = ["a", "integers", "strings", "blobs", "tuples"]
 
-  /// Returns a random key, usually of the kind that is used in this keyspace.
+  /// Returns a random key, usually of the kind that the given keyspace uses.
   static func key(_ name: String, _ random: inout SeededGenerator) -> AnyKey {
     let number = random.below(400)
     switch random.isTrue(in256: 20) ? names[random.below(names.count)] : name {
@@ -123,6 +124,6 @@ enum AnyKey: Hashable {
 }
 
 extension RawSpan {
-  /// A copy of the bytes.
+  /// The bytes of the span, copied to an array.
   var array: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares deletions of key ranges with the same deletions in a sorted array.
+/// Compares the deletion of key ranges in a keyspace with the same deletions in a sorted array.
 @Suite("A range of keys")
 struct KeyspaceRangeDeletionTests {
   private typealias Row = KeyspaceModel.Row
@@ -21,7 +21,7 @@ struct KeyspaceRangeDeletionTests {
     return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Returns a range whose bounds are existing keys, keys between them, or absent.
+  /// Returns a random range; each bound is an existing key, a key between two others, or absent.
   private func range(_ random: inout SeededGenerator, _ rows: [Row]) -> KeyRange {
     func bound() -> Key? {
       guard !rows.isEmpty, !random.isTrue(in256: 30) else { return nil }
@@ -32,7 +32,7 @@ struct KeyspaceRangeDeletionTests {
     guard let first = bounds.0, let second = bounds.1 else {
       return KeyRange(from: bounds.0, upTo: bounds.1)
     }
-    // A reversed range is empty.
+    // Sometimes return a range whose bounds are reversed, which is empty.
     return random.isTrue(in256: 10)
       ? KeyRange(from: max(first, second), upTo: min(first, second))
       : KeyRange(from: min(first, second), upTo: max(first, second))
@@ -129,7 +129,7 @@ struct KeyspaceRangeDeletionTests {
         let count = try transaction.keyspace("rows").delete(in: range)
         #expect(count == 48_000)
       }
-      // The commit logs two leaves, their branches, the root, the catalog, and bitmap pages.
+      // The commit logs two leaves, their branches, the root, the catalog and bitmap pages.
       #expect(store.statistics.activity.loggedPageCount - before < 20)
     }
   }

@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests iteration over ranges of a keyspace in both directions, in snapshots and in transactions.
+/// Tests iteration over key ranges in both directions, in snapshots and in transactions.
 @Suite("A range of keys")
 struct KeyspaceRangeTests {
   private static let keys =
     ((0..<300).map { Key($0 * 10) } + (0..<50).map { Key("s\($0)") }).sorted()
 
-  /// Bounds that are keys, are between keys, or are beyond both ends.
+  /// Bounds that are equal to keys, between keys, before the first key, or after the last key.
   private static let bounds: [Key?] = [
     nil, Key(-5), Key(0), Key(5), Key(10), Key(1490), Key(1495), Key(2990), Key(2991),
     Key("s"), Key("s49"), Key("t"), Key([UInt8]([1])),
@@ -24,7 +24,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  /// The signature of the iteration that readers and writers share.
+  /// The type of the iteration method, which readers and writers share.
   private typealias Walk = (
     _ lower: Key?, _ upper: Key?, _ reversed: Bool, _ body: (RawSpan, RawSpan) throws -> Bool
   ) throws -> Void
@@ -162,7 +162,7 @@ struct KeyspaceRangeTests {
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
         try walk(keyspace.cursor(), seed) { _, _ in }
-        // Change the keyspace during the walk, and make the same changes in the model.
+        // Change the keyspace during the walk, and make the same changes to the model.
         try walk(keyspace.cursor(), seed + 100) { random, keys in
           for _ in 0..<random.below(4) {
             let key = Key(random.below(3100))
@@ -179,7 +179,8 @@ struct KeyspaceRangeTests {
     }
   }
 
-  /// Moves a cursor randomly, and compares its position with the position in a sorted list of keys.
+  /// Moves a cursor at random, and compares its position with the position in a sorted list of
+  /// keys.
   private func walk(
     _ cursor: Cursor, _ seed: UInt64,
     _ change: (inout SeededGenerator, inout Set<Key>) throws -> Void

@@ -59,7 +59,7 @@ struct KeyspaceTests {
     }
   }
 
-  /// Runs one transaction of random changes; if it throws, the model remains unchanged.
+  /// Runs a transaction of random changes; if it throws, the model remains unchanged.
   private func write(
     _ store: Store, _ model: inout KeyspaceModel, _ random: inout SeededGenerator,
     _ pageByteCount: Int, _ context: String
@@ -243,7 +243,7 @@ struct KeyspaceTests {
       #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
       let isUnchanged = try fixture.allBytes() == files
       #expect(isUnchanged)
-      // A body that only reads does not create a generation either.
+      // A transaction that only reads does not create a generation either.
       #expect(try store.write { _ = try $0.keyspace("k").get(1) } == generation)
     }
   }

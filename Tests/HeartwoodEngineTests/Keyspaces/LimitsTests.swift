@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the limits of keys and values with sizes just below and just above each limit.
+/// Tests the limits on keys and values with sizes just below and just above each limit.
 @Suite("The limit", .serialized)
 struct LimitsTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
@@ -24,7 +24,7 @@ struct LimitsTests {
     #expect(error?.kind == .tooLarge, sourceLocation: sourceLocation)
   }
 
-  /// Puts a value of zeros in chunks, so that it is never completely in memory.
+  /// Puts a value of zeros in chunks, so that the complete value is never in memory.
   private func putZeros(_ key: Int, _ byteCount: Int, in keyspace: KeyspaceWriter) throws {
     let chunk = [UInt8](repeating: 0, count: 1 << 20)
     try keyspace.put(key, byteCount: byteCount) { writer in
@@ -33,7 +33,7 @@ struct LimitsTests {
     }
   }
 
-  /// Expects a value of zeros, checking only both ends and the middle.
+  /// Expects a value of zeros, checking only its beginning, middle and end.
   private func expectZeros(_ key: Int, _ byteCount: Int, in keyspace: KeyspaceReader) throws {
     #expect(try keyspace.valueByteCount(key) == byteCount)
     for range in [0..<5000, byteCount / 2..<byteCount / 2 + 9000, byteCount - 5000..<byteCount] {
@@ -51,8 +51,8 @@ struct LimitsTests {
   func `of keys is 960 encoded bytes, of one component or several`(access: StoreOptions.Access)
     throws
   {
-    // The tag of a component takes one byte; with several components, the terminator of the first
-    // one takes another byte.
+    // The tag of a component takes one byte. If there are several components, the terminator of the
+    // first component takes another byte.
     let fitting = [0, 1, 958, 959]
     try run(access) { store in
       try store.write { transaction in
@@ -70,7 +70,7 @@ struct LimitsTests {
         expectTooLarge { try keyspace.put(tooLong.span.bytes, [1]) }
         expectTooLarge { try keyspace.put(text, [1]) }
         expectTooLarge { try keyspace.put(tuple, [1]) }
-        // Each zero byte takes two bytes when encoded.
+        // Each zero byte is encoded as two bytes.
         expectTooLarge { try keyspace.put([UInt8](repeating: 0, count: 480), [1]) }
         expectTooLarge { try keyspace.put(text, byteCount: 1) { _ in Issue.record("called") } }
         expectTooLarge { try keyspace.delete(text) }
@@ -98,12 +98,12 @@ struct LimitsTests {
   func `of values in a leaf is a quarter of it, including the key`(
     access: StoreOptions.Access
   ) throws {
-    // A value may take (4,096 - 40) / 4 bytes, less 14 bytes of overhead and the part of the key
-    // after its first 8 bytes, which is 1 byte for an integer.
+    // An entry may take (4,096 - 40) / 4 bytes. This includes 14 bytes of overhead and the part of
+    // the key after its first 8 bytes, which is 1 byte for an integer.
     let quarter = (4096 - 40) / 4
     let long = [UInt8](repeating: 1, count: 100)
     try run(access) { store in
-      /// Returns the number of pages that are logged by a commit with a single put.
+      /// Returns the number of pages logged by a commit that consists of a single put.
       func pages(_ key: Key, _ length: Int) throws -> Int {
         let before = store.statistics.activity.loggedPageCount
         let value = [UInt8](repeating: 7, count: length)
@@ -116,9 +116,9 @@ struct LimitsTests {
         for key in [Key(1), Key(long)] { try keyspace.put(key, []) }
       }
       for (key, rest) in [(Key(1), 1), (Key(long), 93)] {
-        // Only the leaf is written.
+        // Only the leaf is logged.
         for length in [0, 1, quarter - 14 - rest] { #expect(try pages(key, length) == 1) }
-        // The leaf, a page for the value and the bitmap are written.
+        // The leaf, a page for the value and the bitmap are logged.
         #expect(try pages(key, quarter - 14 - rest + 1) == 3)
         #expect(try pages(key, 0) == 2)
       }
@@ -183,7 +183,7 @@ struct LimitsTests {
     try StoreFixture.inMemory().run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let generation = store.statistics.newestGeneration
-      // The memory is never touched, because an oversized value is rejected without being read.
+      // This memory is never accessed, because the oversized value is rejected without being read.
       let tooMany = UnsafeMutableRawPointer.allocate(
         byteCount: Limits.maxValueByteCount + 1, alignment: 4096)
       defer { tooMany.deallocate() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A key of a custom type")
 struct LookupKeyTests {
-  /// A type with two components, encoded as a program would encode it.
+  /// A program's own type, encoded as two key components.
   private struct Version: KeyConvertible {
     var major: Int
     var minor: Int
@@ -19,7 +19,7 @@ struct LookupKeyTests {
     }
   }
 
-  /// A key that runs `before` and then calls `body` as many times as requested.
+  /// A key that runs `before` and then calls `body` the requested number of times.
   private struct Eager: LookupKey {
     var count = 1
     var before: () -> Void = {}

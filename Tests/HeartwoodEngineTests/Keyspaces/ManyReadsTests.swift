@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares reads of many keys in one call with single reads.
+/// Compares reads of many keys in one call with reads of single keys.
 @Suite("A read of many keys")
 struct ManyReadsTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -29,7 +29,7 @@ struct ManyReadsTests {
 
   private struct Mistake: Error {}
 
-  /// The calls of the closure of `getMany`, in order.
+  /// The arguments of all calls of the closure of `getMany`, in order.
   private typealias Passed = [(index: Int, value: [UInt8]?)]
 
   private func expect(
@@ -96,7 +96,7 @@ struct ManyReadsTests {
     expect(passed, try names.map { try strings.get($0) }, "in the transaction")
   }
 
-  /// Returns integer keys, some of which exist, in runs, in order and repeated.
+  /// Returns integer keys in ascending runs; some keys do not exist, and some are repeated.
   private static func numbers(_ count: Int, _ random: inout SeededGenerator) -> [Int] {
     var numbers: [Int] = []
     while numbers.count < count {
@@ -109,7 +109,7 @@ struct ManyReadsTests {
 
   /// Returns a string key of 1 to 959 bytes.
   ///
-  /// Most keys are short, and many share the same head.
+  /// Most keys are short, and many keys have the same head.
   private static func name(_ number: Int) -> String {
     switch number % 16 {
     case 0: String(repeating: "long ", count: 188) + "\(number)"
@@ -176,14 +176,14 @@ struct ManyReadsTests {
       var model: [Int: Int] = [:]
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
-        // The first two visits of a row make it larger and the third deletes it, so leaves split
-        // and merge.
+        // Each of the first two visits of a row makes the row larger, and the third visit deletes
+        // it, so leaves are split and merged.
         try keyspace.getMany(numbers) { index, value in
           let number = numbers[index]
           let met = model[number] ?? 0
           let found = (value?.array).map { Int($0[0]) }
           #expect(found == (met < 3 ? met : nil), "\(index)")
-          // Make no changes for a while.
+          // Make no changes during some of the reads.
           if index / 500 == 2 { return }
           model[number] = met + 1
           if met == 2 {
@@ -208,8 +208,8 @@ struct ManyReadsTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       let before = store.statistics.cacheLookupCount
       try keyspace.getMany(Array(0..<30)) { _, _ in }
-      // These keys are in one leaf of 34 rows: the lookups are the root, one of 11 branches, and
-      // the leaf.
+      // All of these keys are in one leaf of 34 rows, so the lookups are for the root, one of 11
+      // branches, and the leaf.
       #expect(store.statistics.cacheLookupCount - before == 3)
       try keyspace.getMany(Array(0..<64)) { _, _ in }
       #expect(store.statistics.cacheLookupCount - before == 3 + 4)
@@ -221,7 +221,7 @@ struct ManyReadsTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // Only this thread is measured, so maintenance must not run in another one.
+        // Run maintenance on this thread, because only this thread is measured.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
@@ -239,7 +239,8 @@ struct ManyReadsTests {
           }
         }
         let keys = (0..<20_000).map { Int64(($0 * 7919) % 20_000) }
-        // The first round reads each page for the first time, which verifies and counts it.
+        // The first round reads each page for the first time, which also verifies and counts the
+        // page.
         _ = try counts(of: keys)
         let few = try counts(of: Array(keys.prefix(64)))
         let many = try counts(of: keys)

@@ -7,8 +7,8 @@ import Testing
 struct StreamedValueTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
 
-  /// Lengths just below and above each limit of the layout with 4,096-byte pages, except the
-  /// largest limit.
+  /// Lengths just below and just above each limit of the layout with pages of 4,096 bytes, except
+  /// the largest limit.
   private static let lengths = [0, 1, 999, 1000, 1001, 1002, 4063, 4064, 4065, 8128, 8129, 300_000]
 
   private struct Mistake: Error {}
@@ -151,7 +151,7 @@ struct StreamedValueTests {
         #expect(try keyspace.get(1) == old)
         #expect(try keyspace.get(2) == nil)
         try keyspace.put(3, [1])
-        // A rejected chunk must not become part of the value.
+        // A chunk that is rejected must not become part of the value.
         try keyspace.put(4, byteCount: length) { writer in
           #expect(throws: StorageError.self) { try writer.append(value + [0]) }
           try writer.append(value)
@@ -203,7 +203,7 @@ struct StreamedValueTests {
         try keyspace.put(2, fresh)
         try keyspace.put(3, byteCount: 2 * (150_000 + 90_000)) { writer in
           for _ in 0..<2 {
-            // Key 1 was written before this transaction, key 2 within it.
+            // Key 1 was written before this transaction, and key 2 by this transaction.
             for key in [1, 2] {
               try keyspace.forEachChunk(key) { chunk in
                 try writer.append(chunk)
@@ -237,8 +237,8 @@ struct StreamedValueTests {
         let keyspace = try transaction.keyspace("k")
         for (key, value) in values.enumerated() {
           try keyspace.put(key, byteCount: value.count) { writer in
-            // A change inside the closure may cause pages to be spilled before the first byte is
-            // written.
+            // A change made inside the closure may cause pages to be spilled before the first byte
+            // of the value is written.
             try keyspace.put("beside", [1])
             if key == 1 { try stream(value, &random, to: &writer) }
             if key == 0 { try writer.append(value) }
@@ -259,8 +259,8 @@ struct StreamedValueTests {
 
   @Test func `is read by range from the pages of that range alone`() throws {
     let fixture = try StoreFixture.onDisk(options(.buffered))
-    // With 4,096-byte pages, one index page lists 1,016 pages of 4,064 bytes, so this value needs
-    // two index pages.
+    // With pages of 4,096 bytes, one index page lists 1,016 pages of 4,064 bytes each. This value
+    // therefore needs two index pages.
     let length = 1_500 * 4_064
     try fixture.run { store in
       try store.write { transaction in
@@ -277,9 +277,9 @@ struct StreamedValueTests {
       try body()
       return store.statistics.cacheReadCount - before
     }
-    // The only leaf is also the root of the tree.
+    // The tree has only one leaf, which is also its root.
     #expect(try pages { _ = try keyspace.valueByteCount(1) } == 1)
-    // A read visits the top index, one index page and one page of the value.
+    // A read looks up the top index page, another index page and one page of the value.
     #expect(try pages { try keyspace.read(1, range: 100..<200) { _ in } } == 3)
     #expect(try pages { try keyspace.read(1, range: 4_060..<4_070) { _ in } } == 1)
     #expect(try pages { try keyspace.read(1, range: 4_064 * 10..<4_064 * 14) { _ in } } == 4)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of an atomically replaced file, which tests change and then decode.
+/// The bytes of a file that is always replaced atomically, for tests that change and decode them.
 struct AtomicFileBytes: Sendable {
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
 
@@ -28,7 +28,7 @@ struct AtomicFileBytes: Sendable {
     self.init(NamedGenerations.file, block.bytes.bytes.copied(), of: Self.identity)
   }
 
-  /// Returns the bytes after a change, with a recomputed hash.
+  /// Returns the bytes after the given change, with a recomputed hash.
   func forged(_ change: (MutableBytes) -> Void) -> [UInt8] {
     let block = ByteBlock(count: bytes.count)
     defer { block.keep() }
@@ -53,7 +53,7 @@ struct AtomicFileBytes: Sendable {
     }
   }
 
-  /// Expects an error of the given kind when the bytes are decoded.
+  /// Expects an error of the given kind when `bytes` are decoded.
   func expectError(
     _ kind: StorageError.Kind, _ bytes: [UInt8], _ context: String,
     _ location: SourceLocation = #_sourceLocation

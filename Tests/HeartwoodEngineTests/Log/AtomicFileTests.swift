@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the format that the map and the list of named generations share.
+/// Tests the format shared by the map and the list of named generations.
 @Suite("An atomically replaced file")
 struct AtomicFileTests {
   static let samples: [AtomicFileBytes] = {
@@ -21,8 +21,10 @@ struct AtomicFileTests {
     return [AtomicFileBytes(map), AtomicFileBytes(list)]
   }()
 
-  /// Such a file must be rejected: maintenance would reclaim the named generations missing from a
-  /// list, and without the map it is unknown which frames may be missing.
+  /// A file with a changed or missing byte must be rejected, because its rows cannot be trusted.
+  ///
+  /// If the list were incomplete, maintenance would reclaim the named generations that are missing
+  /// from it. If the map were incomplete, it would be unknown which frames may be missing.
   @Test(.evidence("K1"), .evidence("B2"), arguments: samples)
   func `with any changed or missing byte is corrupt`(sample: AtomicFileBytes) {
     for offset in sample.bytes.indices {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares walks over a log with and without footers, which must have the same result.
+/// Compares walks over a log with and without its footers, which must have the same results.
 @Suite("A walk over footers")
 struct FooterWalkTests {
   /// The result of a walk.
@@ -31,8 +31,8 @@ struct FooterWalkTests {
     return (outcome, footerCount)
   }
 
-  /// Returns a log with commits of various sizes, lineages that begin after torn commits, and void
-  /// ranges.
+  /// Returns a log that contains commits of various sizes, lineages that begin after torn commits,
+  /// and void ranges.
   private func randomLog(_ seed: UInt64) throws -> LogFixture {
     var generator = SeededGenerator(seed: seed)
     let log = try LogFixture(framesPerSegment: [8, 8, 16, 64][Int(seed % 4)])
@@ -43,7 +43,7 @@ struct FooterWalkTests {
       try log.commit((0..<count).map { _ in PageNumber(generator.next() % 30) })
       switch generator.next() % 12 {
       case 0:
-        // Tear the commit, and begin a new lineage that does not contain it.
+        // Tear the commit, and begin a new lineage after the previous commit.
         try log.flip(40, of: log.geometry.next(after: last.frame))
         let next = try #require(try log.files.existing().last) + 1 + generator.next() % 2
         log.point = last
@@ -58,7 +58,8 @@ struct FooterWalkTests {
     return log
   }
 
-  /// Rewrites the header of the newest commit with a void range that covers some of its images.
+  /// Rewrites the header of the newest commit to include a void range that covers some of its
+  /// images.
   private func void(_ log: LogFixture, after last: CommitPoint, _ chance: UInt64) throws {
     let base = log.geometry.next(after: last.frame)
     let header = try #require(try log.scanner().header(at: base)).header
@@ -94,7 +95,8 @@ struct FooterWalkTests {
     for page in 0..<PageNumber(30) {
       #expect(recovery.index.frame(of: page) == plain.index.frame(of: page), "page \(page)")
     }
-    // Walk from every third commit to the end, and from the start to every third commit.
+    // Walk from every third commit to the end of the log, and from the start of the log to every
+    // third commit.
     for index in commits.indices where index % 3 == 0 {
       let point = commits[index].point
       #expect(
@@ -109,8 +111,8 @@ struct FooterWalkTests {
 
   @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
-    // A segment has six frames: two commits of two frames each, and one that extends into the next
-    // segment.
+    // A segment has six frames. It holds two commits of two frames each, and the beginning of a
+    // commit that extends into the next segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
     let count = try log.seal()
     #expect(count >= 4)
@@ -120,7 +122,7 @@ struct FooterWalkTests {
     #expect(try log.recovery().report.verifiedCommitCount < 20)
   }
 
-  /// Changes the contents of every footer and recomputes its hash.
+  /// Changes the contents of every footer, and recomputes its hash.
   private func forge(
     _ log: LogFixture, _ change: (inout SegmentFooter) -> Void
   ) throws {
@@ -147,7 +149,8 @@ struct FooterWalkTests {
     }
   }
 
-  /// The walk enters the segment in a commit that ends after the frame given in the footer.
+  /// The walk enters the segment within a commit that ends after the frame given in the forged
+  /// footer.
   @Test(.evidence("B3")) func `never returns to commits that a footer lists`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }
@@ -186,8 +189,8 @@ struct FooterWalkTests {
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
     let footers = try log.footers()
-    // The state of the page file is in the first segment, so the footer of this segment cannot be
-    // used.
+    // The page file's state is a commit in the first segment, so the walk starts within this
+    // segment and cannot use its footer.
     try log.flip(40, of: log.geometry.next(after: points[1].frame))
     #expect(try log.recovery(behind: points[0]).point == points[1])
     try log.write(try #require(footers[2]), to: 2)

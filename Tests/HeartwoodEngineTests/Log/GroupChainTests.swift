@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests two handmade groups that form one transaction, or would if one field did not differ.
+/// Tests two handmade groups that form one transaction, or would form one if a field of one group
+/// were different.
 ///
-/// All hashes are valid, so only the comparison of this field prevents the commit from being
-/// accepted.
+/// All hashes are valid, so the commit is rejected only because the field is checked.
 @Suite("A transaction of two groups")
 struct GroupChainTests {
   typealias Body = @Sendable (_ first: inout HandMadeGroup, _ second: inout HandMadeGroup) -> Void
@@ -50,7 +50,8 @@ struct GroupChainTests {
     first.isCommit = false
     var second = HandMadeGroup(frame: 2, base: 1)
     second.ordinal = 1
-    // Add the digest of the first group only now, so that changes to `previous` are preserved.
+    // Add the digest of the first group after the change, so that a change to `previous` keeps its
+    // effect.
     change?.body(&first, &second)
     let bytes = first.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed)
     second.previous &+= HandMadeGroup.digest(of: bytes)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares group headers with frames built by hand from the tables of the format.
+/// Compares group headers with frames built by hand from the tables of the file format.
 @Suite("A group header")
 struct GroupHeaderTests {
   private static let seed: UInt64 = 0x1234_5678_9ABC_DEF0
@@ -114,8 +114,8 @@ struct GroupHeaderTests {
     }
   }
 
-  /// A page image has its hash and its frame at the same offsets as a header, and its page number
-  /// where the header has the magic number.
+  /// A page image has its hash and its frame index at the same offsets as a group header, and its
+  /// page number where the header has its magic number.
   @Test(.evidence("B3")) func `without its signature is rejected, whatever its hash`() {
     let group = group(Shape(images: 1, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
@@ -128,7 +128,7 @@ struct GroupHeaderTests {
     #expect(decoded(block.bytes.bytes.copied(), at: group.frame) == nil)
   }
 
-  /// The counts in the header do not fit in its frame, but its hash is valid.
+  /// The counts in the header exceed the size of its frame, although its hash is valid.
   @Test(
     .evidence("B3"),
     arguments: [

@@ -1,8 +1,10 @@
 import HeartwoodEngine
 
-/// A group header written field by field from the tables of the format, without the engine.
+/// A group header that is written field by field from the tables of the file format, without the
+/// code of the engine.
 ///
-/// Tests can thus write headers that the engine never writes, and check the headers that it writes.
+/// Tests can therefore write headers that the engine never writes, and can check the headers that
+/// it does write.
 struct HandMadeGroup {
   var frame: FrameNumber
   var ordinal: UInt32 = 0
@@ -17,7 +19,7 @@ struct HandMadeGroup {
   var images: [(page: PageNumber, hash: UInt64)] = []
   var voids: [(first: FrameNumber, last: FrameNumber)] = []
 
-  /// Returns the complete frame.
+  /// Returns the bytes of the complete frame.
   func bytes(pageByteCount: Int, seed: UInt64) -> [UInt8] {
     let block = ByteBlock(count: pageByteCount)
     defer { block.keep() }
@@ -55,6 +57,6 @@ struct HandMadeGroup {
     return target.bytes.copied()
   }
 
-  /// Returns the digest of a frame, which is its first eight bytes.
+  /// Returns the digest of a frame, which consists of its first eight bytes.
   static func digest(of bytes: [UInt8]) -> UInt64 { bytes.withBytes { $0.load64(0) } }
 }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the bytes of a row in the file `holders`.
+/// Tests the encoding of the rows in the file `holders`.
 @Suite("A holder's row")
 struct HolderRowTests {
   private static let seed: UInt64 = 0x1234_5678_9ABC_DEF0

@@ -10,13 +10,14 @@ import Testing
   import Darwin
 #endif
 
-/// Tests files `map` and `kept` that are long but sparse, so that they take no disk space.
+/// Tests `map` and `kept` files that are very long but sparse, so that they take almost no disk
+/// space.
 @Suite("A sparse file")
 struct HollowFileTests {
-  /// The contents at the start of the file.
+  /// The bytes at the start of the file.
   enum Front: CaseIterable, Codable, Sendable { case nothing, magic, newerVersion, fittingCounts }
 
-  /// A length that exceeds the memory of a small machine, and that is valid for a map with one
+  /// A length that exceeds the memory of a small machine, but is a valid length for a map with one
   /// retained generation.
   private static let byteCount: UInt64 = 15 << 30 | 8
 
@@ -37,7 +38,7 @@ struct HollowFileTests {
   @Test(
     .timeLimit(.minutes(1)), .evidence("B2"), arguments: ["map", "kept"], Front.allCases)
   func `is rejected before memory is allocated for it`(name: String, front: Front) async throws {
-    // Use a separate process, because other tests in this one use memory too.
+    // Use a separate process, because other tests in this process use memory too.
     await #expect(processExitsWith: .success) { [name = name as String, front = front as Front] in
       let file = name == "map" ? RetainedFrameMap.file : NamedGenerations.file
       let fixture = try StoreFixture.onDisk()
@@ -59,7 +60,7 @@ struct HollowFileTests {
     private static let ownUsage: Int32 = RUSAGE_SELF
   #endif
 
-  /// The peak memory use of this process in bytes.
+  /// The peak memory use of this process, in bytes.
   private static var peakByteCount: Int {
     var usage = rusage()
     getrusage(Self.ownUsage, &usage)

@@ -2,9 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A log in memory with small segments, written by the engine or by hand.
+/// A log in memory with small segments, written either by the engine or by hand.
 ///
-/// With the default options, a segment has six frames.
+/// By default, a segment has six frames.
 final class LogFixture {
   static let pageByteCount = 4096
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
@@ -12,10 +12,10 @@ final class LogFixture {
   let fileSystem = MemoryFileSystem()
   let geometry: Geometry
   let files: LogFiles
-  /// The commit that the next commit follows; tests may set it back in order to overwrite frames.
+  /// The commit after which the next commit is appended; tests may set it back to overwrite frames.
   var point = CommitPoint.empty
   var lineage: UInt64 = 7
-  /// The durable watermark that the headers of the next commits carry.
+  /// The durable watermark that is written to the headers of the next commits.
   var durableUpTo: FrameNumber = 0
 
   init(framesPerSegment: Int = 8) throws {
@@ -31,7 +31,7 @@ final class LogFixture {
 
   var seed: UInt64 { Self.identity.seed }
 
-  /// Returns an allocator for new segments, whose names become durable.
+  /// Returns an allocator for new segments, which also makes their names durable.
   func allocator() throws -> SegmentAllocator {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
     return SegmentAllocator(
@@ -41,7 +41,8 @@ final class LogFixture {
 
   // MARK: Writing
 
-  /// Appends a commit of pages with the given numbers, at `base` or after the previous commit.
+  /// Appends a commit of pages with the given numbers, either at `base` or after the previous
+  /// commit.
   @discardableResult
   func commit(_ pages: [PageNumber], base: FrameNumber? = nil) throws -> CommitPoint {
     var writer = try writer(base: base)
@@ -54,7 +55,7 @@ final class LogFixture {
     return point
   }
 
-  /// Returns a writer for a transaction at `base` or after the previous commit.
+  /// Returns a writer for a transaction, either at `base` or after the previous commit.
   func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
     let allocator = try allocator()
@@ -83,27 +84,27 @@ final class LogFixture {
     }
   }
 
-  /// Returns the bytes of a frame, or `nil` if its segment is missing.
+  /// Returns the bytes of a frame, or `nil` if the frame's segment is missing.
   func bytes(at frame: FrameNumber) throws -> [UInt8]? {
     try fileSystem.open(files.path(geometry.segment(of: frame)), .read)?
       .bytes(at: geometry.offset(of: frame), Self.pageByteCount)
   }
 
-  /// Overwrites a frame, whose segment must exist.
+  /// Overwrites a frame; its segment must exist.
   func write(_ bytes: [UInt8], at frame: FrameNumber) throws {
     let file = try #require(
       try fileSystem.open(files.path(geometry.segment(of: frame)), .write))
     try file.write(bytes, at: geometry.offset(of: frame))
   }
 
-  /// Changes one byte of a frame.
+  /// Changes one byte of the given frame.
   func flip(_ offset: Int, of frame: FrameNumber) throws {
     var bytes = try #require(try bytes(at: frame))
     bytes[offset] ^= 0x40
     try write(bytes, at: frame)
   }
 
-  /// Returns the bytes of all frames after `frame`, so that they can be written back later.
+  /// Returns the bytes of all frames after `frame`, so that a test can write them back later.
   func frames(after frame: FrameNumber) throws -> [FrameNumber: [UInt8]] {
     var result: [FrameNumber: [UInt8]] = [:]
     var next = geometry.next(after: frame)
@@ -123,7 +124,7 @@ final class LogFixture {
     try file.write([block.bytes.bytes], at: geometry.footerOffset)
   }
 
-  /// Returns the footers that correspond to the headers of all full segments, by segment.
+  /// Returns the footers that agree with the headers in all full segments, keyed by segment.
   func footers() throws -> [UInt64: SegmentFooter] {
     var builders: [UInt64: SegmentFooterBuilder] = [:]
     let commits = try commits()
@@ -152,7 +153,7 @@ final class LogFixture {
       from: point)
   }
 
-  /// Returns every commit that a scanner finds.
+  /// Returns all commits that a scanner finds.
   func commits(from point: CommitPoint = .empty) throws -> [LogStep] {
     var scanner = try scanner(from: point)
     var commits: [LogStep] = []
@@ -160,7 +161,7 @@ final class LogFixture {
     return commits
   }
 
-  /// Runs recovery on this log with a page file that is empty or contains the given state.
+  /// Runs recovery on this log, with a page file that is empty or contains the given state.
   func recovery(
     durableWatermark: FrameNumber = 0, behind checkpointed: CommitPoint = .empty
   ) throws -> Recovery {

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests logs that are not a plain sequence of commits: with void ranges, lineages, gaps, and files
-/// with unexpected names.
+/// Tests logs that contain more than a plain sequence of commits, such as void ranges, several
+/// lineages, gaps, and files with unexpected names.
 @Suite("A log of unusual shape")
 struct LogLineageTests {
   /// Writes two groups by hand, the second of which has the given void ranges.
@@ -78,9 +78,9 @@ struct LogLineageTests {
 
   /// Recovery discards a torn commit and begins a new lineage after it.
   ///
-  /// In an earlier version, commits of the new lineage then carried durable watermarks above the
-  /// frames of the torn commit. The next recovery considered the torn commit synced, did not verify
-  /// its images, and continued the log after it.
+  /// In an earlier version, the commits of the new lineage carried durable watermarks above the
+  /// frames of the torn commit. The next recovery then considered the torn commit synced, did not
+  /// verify its images, and continued the log after it.
   @Test(.evidence("D9"), .evidence("D1"), arguments: [1, 2, 5] as [UInt64])
   func `prefers a later lineage to a torn commit in place`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -154,13 +154,14 @@ struct LogLineageTests {
     try log.flip(700, of: second.frame)
     #expect(try log.recovery().point == first)
     #expect(try log.recovery().report.discardedFrameCount > 0)
-    // If a header slot contains a higher watermark, the same log is corrupt.
+    // The same log is corrupt if a header slot contains a higher watermark.
     #expect(throws: StorageError.self) {
       try log.recovery(durableWatermark: log.geometry.next(after: 4))
     }
   }
 
-  /// A missing segment makes a commit incomplete; below the durable watermark, it is corruption.
+  /// A commit is incomplete if one of its segments is missing; below the durable watermark, this is
+  /// corruption.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
   func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -183,7 +184,7 @@ struct LogLineageTests {
     #expect(try log.recovery().point == first)
   }
 
-  /// Recovery reads the log again, up to the last complete commit, when it finds an incomplete
+  /// When recovery finds an incomplete commit, it reads the log again, up to the last complete
   /// commit.
   @Test(.evidence("D7")) func `ends each lineage once, however often the log is read`() throws {
     let log = try LogFixture()
@@ -198,7 +199,8 @@ struct LogLineageTests {
     #expect(recovery.lineages.filter { $0.lineage == 7 }.map(\.end) == [first.frame])
   }
 
-  /// Damage below the durable watermark is detected only when the page is read.
+  /// Recovery does not verify images below the durable watermark, so their damage is detected only
+  /// when the pages are read.
   @Test(.evidence("D10")) func `continues after a damaged image that was synced`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -209,7 +211,7 @@ struct LogLineageTests {
     #expect(try log.recovery().report.verifiedCommitCount == 1)
   }
 
-  /// Readers allocate memory for the number of pages that a commit specifies.
+  /// Readers allocate memory for as many pages as a commit claims to have.
   @Test(.evidence("B2")) func `is corrupt if a commit counts pages that were not created`() throws {
     let log = try LogFixture()
     let bitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
@@ -251,7 +253,7 @@ struct LogLineageTests {
     let segment = log.geometry.segment(named: name)
     _ = try log.fileSystem.open("/log/" + name, .create)
     guard segment != nil else {
-      // The name is not a segment name in this geometry, so the file is not part of the log.
+      // The name is not valid for a segment in this geometry, so the file is not part of the log.
       #expect(try log.files.existing() == [0])
       return
     }

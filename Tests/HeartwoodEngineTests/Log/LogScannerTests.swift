@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which commits a scanner finds in logs that were written, torn, overwritten or built by
-/// hand.
+/// Tests which commits a scanner finds in logs that were written normally, torn, overwritten or
+/// built by hand.
 @Suite("A log scanner")
 struct LogScannerTests {
   @Test func `finds nothing in an empty log`() throws {
@@ -17,7 +17,8 @@ struct LogScannerTests {
     #expect(found.map(\.point) == points)
     #expect(found.map { $0.images.map(\.page) } == [[], [3, 4, 9], [4]])
     #expect(found.map { $0.images.map(\.frame) } == [[], [3, 4, 5], [9]])
-    // The first commit starts the first lineage, which ends only the lineage of the empty store.
+    // The first commit starts the first lineage, and so ends the lineage of the empty store. No
+    // other commit ends one.
     #expect(found.map { $0.ended != nil } == [true, false, false])
     for commit in found { #expect(try log.scanner().verifyImages(of: commit)) }
     #expect(try log.commits(from: points[1]).map(\.point) == [points[2]])
@@ -31,7 +32,7 @@ struct LogScannerTests {
     #expect(found.map(\.point) == [first, second])
     let commit = try #require(found.first)
     #expect(commit.images.map(\.page) == (0..<1000).map { $0 })
-    // The commit has four headers with at most 333 images each.
+    // The commit has four headers, each of which lists at most 333 images.
     #expect(first.frame == log.geometry.advance(1, by: 1003))
     #expect(try log.scanner().verifyImages(of: commit))
   }
@@ -87,7 +88,7 @@ struct LogScannerTests {
     let log = try LogFixture()
     let first = try log.commit([1])
     let second = try log.commit([2])
-    // This point has the same position and lineage, but another history.
+    // This point has the same position and lineage, but follows a different history.
     var other = first
     other.digest ^= 1
     #expect(try log.commits(from: other).isEmpty)
@@ -114,7 +115,8 @@ struct LogScannerTests {
     let base = log.geometry.next(after: first.frame)
     let count = Self.perGroup * (wasMarked ? 1 : 2) + 10
     try log.commit((0..<UInt32(count)).map { $0 })
-    // The later transaction ends where the first group of the abandoned transaction ended.
+    // The later transaction ends in the frame in which the first group of the abandoned transaction
+    // ended.
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
     log.point = first
@@ -126,7 +128,7 @@ struct LogScannerTests {
     #expect((header.header.commit != nil) == wasMarked)
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
-    // The next commit overwrites the stale group, and is not affected by it.
+    // The next commit overwrites the stale group and is not affected by it.
     log.point = second
     let third = try log.commit([9])
     #expect(try log.commits().map(\.point) == [first, second, third])
@@ -140,7 +142,8 @@ struct LogScannerTests {
     try log.commit(pages)
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
-    // Write the same transaction again, but keep only its first group; the stale frames follow it.
+    // Write the same transaction again, but keep only its first group, which is then followed by
+    // the stale frames.
     log.point = first
     try log.commit(pages)
     for (frame, bytes) in stale { try log.write(bytes, at: frame) }

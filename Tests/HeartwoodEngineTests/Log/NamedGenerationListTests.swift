@@ -32,7 +32,7 @@ struct NamedGenerationListTests {
       }
       sample.expectError(.corrupt, length, "\(count) bytes in a name")
     }
-    // With this length, the name extends beyond the end of the file.
+    // With this length, the name would extend beyond the end of the file.
     let long = sample.forged { $0.store32(255, row + NamedGenerationLayout.nameByteCount.offset) }
     sample.expectError(.corrupt, long, "a name that goes beyond the file")
     for count: UInt32 in [0, 2, .max] {

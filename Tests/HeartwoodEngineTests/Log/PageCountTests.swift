@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the page count in a commit header, for which readers allocate memory.
+/// Tests the page count in a commit header, which determines how much memory readers allocate.
 @Suite("A page count")
 struct PageCountTests {
   private static let perBitmap = PageNumber(
     BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
 
-  /// Returns whether a log can be read if its second commit consists of the given pages.
+  /// Returns whether a log can be read whose second commit consists of the given pages.
   private func isAccepted(_ pages: [PageNumber]) throws -> Bool {
     let log = try LogFixture()
     let first = try log.commit([0, 1, 2])
@@ -64,7 +64,8 @@ struct PageCountTests {
     #expect(error?.kind == .corrupt)
   }
 
-  /// The newest retained generation in a map may count pages that are not yet in the page file.
+  /// The page count of the newest retained generation in a map may include pages that are not yet
+  /// in the page file.
   @Test(.evidence("B2"), .evidence("B3")) func `of a map obeys the same rule`() throws {
     let fixture = StoreFixture.inMemory(Self.options)
     do {

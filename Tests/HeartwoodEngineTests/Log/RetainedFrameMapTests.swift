@@ -37,7 +37,7 @@ struct RetainedFrameMapTests {
     }
   }
 
-  /// The counts match the length of the file, but are not valid for a map.
+  /// The counts agree with the length of the file, but no valid map has such counts.
   @Test(.evidence("B3"))
   func `without a retained generation, or with too many lineages, is corrupt`() {
     let two = AtomicFileBytes(Self.map())

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests for which log segments a store keeps descriptors.
+/// Tests for which segments of the log a store keeps descriptors.
 ///
-/// Segments are small here and each commit fills a large part of one, so there are dozens of
-/// segments, but fewer than the limit on open segments.
+/// The segments are small, and each commit fills a large part of a segment. There are therefore
+/// dozens of segments, but fewer than the limit on open segments.
 @Suite("The segments of a mapped log")
 struct SegmentDescriptorTests {
   private static let segmentCount = 20
@@ -19,7 +19,7 @@ struct SegmentDescriptorTests {
     return options
   }
 
-  /// Returns the names of the segments for which this process has descriptors.
+  /// Returns the names of the segments for which this process has open descriptors.
   private func openSegments(_ fixture: StoreFixture) throws -> [String] {
     try fixture.names().filter { $0.hasPrefix("wal-") && fixture.descriptorCount(of: $0) > 0 }
       .sorted()
@@ -29,7 +29,8 @@ struct SegmentDescriptorTests {
     try fixture.names().filter { $0.hasPrefix("wal-") }.sorted()
   }
 
-  /// Expects that only the current segment, and up to two created in advance, have descriptors.
+  /// Expects that only the current segment, and at most two segments created in advance, have
+  /// descriptors.
   private func expectNewestOnly(
     _ fixture: StoreFixture, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -89,7 +90,7 @@ struct SegmentDescriptorTests {
     let other = try fixture.elsewhere().open()
     try fill(store, fixture, .normal)
     #expect(try other.snapshot().keyspace("k")?.get(1) != nil)
-    // This commit also syncs the commits of the first store.
+    // A `.full` commit also syncs the commits that the first store has made.
     try other.write(durability: .full) { try $0.keyspace("k").put(1, [1]) }
     #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
     try fill(store, fixture, .full)
@@ -136,7 +137,7 @@ struct SegmentDescriptorTests {
 }
 
 extension StoreFixture {
-  /// Returns how many descriptors of this process refer to a file of the store.
+  /// Returns the number of descriptors of this process that refer to the given file of the store.
   fileprivate func descriptorCount(of name: String) -> Int {
     guard let identity = try? fileSystem.identity(of: path(of: name)) else { return 0 }
     return descriptors(on: [identity]).count

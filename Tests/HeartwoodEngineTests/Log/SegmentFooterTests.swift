@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that encoded footers can be decoded and that all other bytes are rejected.
+/// Tests that encoded footers can be decoded, and that all other bytes are rejected.
 @Suite("A segment footer")
 struct SegmentFooterTests {
   private static let segment: UInt64 = 5
@@ -38,7 +38,7 @@ struct SegmentFooterTests {
     }
   }
 
-  /// Returns the bytes after a change, with a recomputed hash.
+  /// Returns the bytes after the given change, with a recomputed hash.
   private func changed(_ bytes: [UInt8], _ change: (MutableBytes) -> Void) -> [UInt8] {
     let block = ByteBlock(count: bytes.count)
     defer { block.keep() }

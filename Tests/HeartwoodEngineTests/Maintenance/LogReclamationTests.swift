@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how much of the log remains while generations are held.
+/// Tests how much of the log is retained while generations are held.
 @Suite("The log while generations are held")
 struct LogReclamationTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {
@@ -16,7 +16,7 @@ struct LogReclamationTests {
     (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ number ^ ($0 >> 8)) }
   }
 
-  /// Returns the disk space allocated to all files of the store, in bytes.
+  /// Returns the disk space, in bytes, that is allocated to all files of the store.
   private static func allocated(_ fixture: StoreFixture) throws -> Int {
     try fixture.names().reduce(0) { total, name in
       let file = try fixture.fileSystem.open(fixture.path(of: name), .read)
@@ -126,15 +126,16 @@ struct LogReclamationTests {
     let first = try store(path)
     for number in 0..<200 {
       try first.write { try $0.keyspace("a").put(1, Self.value(number, 30_000)) }
-      // The page file contains the first of these generations; the second one needs the log.
+      // The first of these generations will be completely in the page file. The second one needs
+      // frames of the log.
       if number == 20 { try first.keep(first.snapshot().generation, as: "x") }
       if number == 100 { try first.keep(first.snapshot().generation, as: "y") }
     }
     try first.checkpoint()
     let size = first.statistics.logByteCount
     try first.close()
-    // Fill the holes with garbage, so that frames not listed in the map look as if they had not
-    // been punched out.
+    // Fill the holes with garbage, as if the maintenance run had died before it punched out the
+    // frames that the map does not list.
     let system = PosixFileSystem()
     let names = try #require(try system.list(path)).filter { $0.hasPrefix("wal-") }.sorted()
     for name in names.dropLast() {
@@ -182,7 +183,7 @@ struct LogReclamationTests {
         let map = disk.bytes(of: "/store/map") ?? []
         #expect(disk.isDurable("/store/map", 0..<map.count))
         let end = UInt64(path.suffix(16), radix: 16).map { $0 - 1 + range.upperBound / 4096 } ?? 0
-        // The header and footer of a segment that receives no more frames are punched out as well.
+        // When a segment receives no more frames, its header and footer may be punched out as well.
         #expect(end <= store.statistics.newestGeneration.frame + 1 || range.upperBound == 64 << 10)
       }
       for number in 0..<200 {

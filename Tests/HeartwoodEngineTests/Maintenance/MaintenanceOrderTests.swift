@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the actions of other processes between two steps of a maintenance run, and runs between
-/// two of their steps.
+/// Tests maintenance runs during which other processes act between two steps of the run, and runs
+/// that take place between two steps of other processes.
 ///
-/// The hooks are calls of the file system. A call to the store from a hook simulates another
-/// thread. If the call would have to wait, another thread makes it.
+/// A hook of the file system runs the actions in between. A call to the store from a hook simulates
+/// another thread; if the call has to wait, it is made on a real thread.
 @Suite("A maintenance run beside other processes")
 struct MaintenanceOrderTests {
   private let fileSystem: ObservedFileSystem
@@ -14,7 +14,7 @@ struct MaintenanceOrderTests {
 
   init() { fileSystem = ObservedFileSystem(disk) }
 
-  /// Returns a store with small segments and without automatic maintenance.
+  /// Returns a fixture for a store with small segments and without automatic maintenance.
   private func fixture() -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -31,8 +31,8 @@ struct MaintenanceOrderTests {
     try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
   }
 
-  /// The name is added after the pins were read, and the pin is released when the list has been
-  /// read.
+  /// The name is added after the run has read the pins, and the pin is released after it has read
+  /// the list.
   @Test(.evidence("K1")) func `finds a generation that is named while it decides`() throws {
     try fixture().run { store in
       try store.keep(put(store, 1), as: "first")
@@ -76,7 +76,7 @@ struct MaintenanceOrderTests {
   @Test(.evidence("D8"), .evidence("D10"))
   func `claims no durability for commits made while it runs`() throws {
     var fixture = fixture()
-    // With background maintenance, a writer leaves maintenance to another thread.
+    // With background maintenance, a writer leaves all maintenance to another thread.
     fixture.options.maintenance = .background
     try fixture.run { store in
       for number: UInt8 in 0..<10 { try put(store, number) }
@@ -115,7 +115,7 @@ struct MaintenanceOrderTests {
     try fixture.run { store in
       try store.keep(put(store, 1), as: "first")
       try put(store, 2)
-      // Create a map, which each later maintenance run reads before it decides.
+      // Create a map, which every later maintenance run reads before it decides.
       try store.checkpoint()
       try store.release("first")
       try put(store, 3)
@@ -135,7 +135,8 @@ struct MaintenanceOrderTests {
     fileSystem.onRead = nil
   }
 
-  /// The commit has already reserved the space, but its page count is not published yet.
+  /// When the run begins, the commit has already reserved the space, but its page count has not
+  /// been published yet.
   @Test(.evidence("F6")) func `truncates no space that a commit is about to use`() throws {
     let large = [UInt8](repeating: 7, count: 2_000_000)
     try fixture().run { store in
@@ -156,7 +157,7 @@ struct MaintenanceOrderTests {
     }
   }
 
-  /// A thread has replaced the list but has not yet synced the directory.
+  /// When the run begins, a thread has replaced the list, but has not yet synced the directory.
   @Test(.evidence("K2")) func `acts on no release that a power cut could undo`() throws {
     let fixture = fixture()
     let store = try fixture.open()
@@ -164,8 +165,8 @@ struct MaintenanceOrderTests {
     try put(store, 2)
     var cuts: [SimulatedDisk] = []
     fileSystem.onDirectorySync = { () throws(StorageError) in
-      // Cut the power before each sync of the maintenance run, because any of them could make the
-      // release durable.
+      // Simulate a power cut before each sync of the directory during the run, because any of these
+      // syncs could make the release durable.
       fileSystem.onDirectorySync = { () throws(StorageError) in cuts.append(disk.crashed(.nothing))
       }
       #expect(throws: Never.self) { try store.checkpoint() }

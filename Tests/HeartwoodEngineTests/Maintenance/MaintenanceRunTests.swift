@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which generations a maintenance run must not reclaim, and which work it must not repeat.
+/// Tests which generations a maintenance run must retain, and which work it must not repeat.
 @Suite("A maintenance run")
 struct MaintenanceRunTests {
   private static var options: StoreOptions {
@@ -74,8 +74,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The truncated pages include a bitmap page, because there are more pages than one bitmap
-  /// covers.
+  /// There are more pages than one bitmap page covers, so the truncated pages include a bitmap
+  /// page.
   @Test func `does not look for truncated pages`() throws {
     try StoreFixture.inMemory(Self.options).run { store in
       try put(1, store)
@@ -111,8 +111,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// There are more held generations than a decision record can list; all of them are read from the
-  /// files.
+  /// More generations are held than a decision record can list, and the cache is small, so that all
+  /// of them are read from the files.
   @Test(.evidence("I1"), .evidence("I5")) func `retains the frames of all held generations`() throws
   {
     var options = Self.options
@@ -133,8 +133,8 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The previous map lists frames that are now in the page file and whose segments have been
-  /// deleted.
+  /// The previous map still lists frames that have since been written to the page file and whose
+  /// segments have been deleted.
   @Test(.evidence("K1"), .evidence("I7"))
   func `that dies after any of its steps retains everything held`() throws {
     func prepared() throws -> (SimulatedDisk, Store) {
@@ -191,8 +191,8 @@ struct MaintenanceRunTests {
       let number = Int(boot) * 3
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
-          // No retained frame is left in the segment. It must be kept only because commits of other
-          // processes continue in it.
+          // The segment no longer contains retained frames. It must be kept only because the
+          // commits of other processes continue in it.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

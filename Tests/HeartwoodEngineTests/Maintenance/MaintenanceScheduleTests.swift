@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Tests the work that a store does on its own thread.
+/// Tests the maintenance that a store performs on a thread of its own.
 @Suite("The maintenance of a store")
 struct MaintenanceScheduleTests {
   private func write(_ store: Store, _ rounds: Range<Int>) throws {
@@ -16,8 +16,9 @@ struct MaintenanceScheduleTests {
     }
   }
 
-  /// Waits until the condition holds, or returns `false` after a time that is long enough even for
-  /// a busy machine.
+  /// Waits until the condition holds.
+  ///
+  /// - Returns: `false` after a timeout that is long enough even for a busy machine.
   private func waits(until condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<2000 {
       if try condition() { return true }
@@ -73,7 +74,7 @@ struct MaintenanceScheduleTests {
     let store = try Store(at: directory.path(of: "store"), options: options)
     try write(store, 0..<1)
     #expect(store.statistics.lastCheckpointError == nil)
-    // Damage leaves of the first commit, which only a checkpoint reads.
+    // Damage leaves of the first commit, which are read only by a checkpoint.
     let url = URL(filePath: directory.path(of: "store") + "/wal-0000000000000001")
     let file = try FileHandle(forUpdating: url)
     for frame in 5..<7 as Range<UInt64> {
@@ -92,9 +93,9 @@ struct MaintenanceScheduleTests {
         round += 1
         return store.statistics.lastCheckpointError?.kind == .corrupt && round > 20
       })
-    // Later checkpoints failed for the same reason and were not reported again.
+    // Later checkpoints failed for the same reason, which was not reported again.
     #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
-    // Another process that opens the store sees the kind of the error.
+    // Another process that opens the store finds out the kind of the error.
     let other = try Store(
       at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
     )
@@ -104,7 +105,7 @@ struct MaintenanceScheduleTests {
   @Test func `creates the next segment before a commit needs it`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)
-    // A segment created in advance has a number that no commit has reached yet.
+    // A segment that was created in advance has a number that no commit has reached yet.
     var round = 0
     #expect(
       try waits {
@@ -119,8 +120,8 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
-  /// In an earlier version, the thread kept the files open for a moment longer, so that sometimes a
-  /// closed store could not be reopened.
+  /// In an earlier version, the thread kept the files open a moment longer, so a closed store
+  /// sometimes could not be reopened.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
     for _ in 0..<400 {
@@ -132,7 +133,8 @@ struct MaintenanceScheduleTests {
     try StoreFixture.expectSound(open(directory))
   }
 
-  /// A read-only store maps its counters for reading, so a maintenance run would crash the process.
+  /// A read-only store maps its counters only for reading, so a maintenance run would crash the
+  /// process.
   @Test(.evidence("I7")) func `leaves maintenance to processes that write`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)

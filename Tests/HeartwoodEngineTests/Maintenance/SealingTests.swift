@@ -29,7 +29,7 @@ struct SealingTests {
     return try #require(HeaderSlot.newest(try HeaderSlot.readBoth(pages)))
   }
 
-  /// Returns the existing segments, each with its footer or `nil` if it has no valid footer.
+  /// Returns all existing segments, each with its footer, or with `nil` if it has no valid footer.
   private func footers(_ fixture: StoreFixture) throws -> [UInt64: SegmentFooter?] {
     let header = try header(fixture)
     var footers: [UInt64: SegmentFooter?] = [:]
@@ -47,7 +47,7 @@ struct SealingTests {
     return footers
   }
 
-  /// Opens the store after the death of the process that had it open.
+  /// Opens the store after the process that had it open has died.
   private func reopened(_ fixture: StoreFixture) throws -> (store: Store, calls: CallCounts) {
     let counting = CountingFileSystem(fixture.fileSystem)
     let store = try Store(
@@ -65,7 +65,7 @@ struct SealingTests {
       let geometry = try header(fixture).geometry
       for (segment, footer) in try footers(fixture) {
         let isFull = geometry.lastFrame(of: segment) <= durable
-        // The footer of a segment is written when the next segment is half full.
+        // The footer of a segment is written only when the next segment is half full.
         let isLate = segment + 1 >= geometry.segment(of: durable)
         if isFull, !isLate { #expect(footer != nil, "segment \(segment)") }
         if let footer { #expect(isFull && footer.point.frame <= durable, "segment \(segment)") }
@@ -74,14 +74,15 @@ struct SealingTests {
     }
     let (store, _) = try reopened(fixture)
     #expect(store.recovery.segmentFooterCount >= 20)
-    // The commits are the lineage-start commit and 600 writes.
+    // The commits are the 600 writes and the commit that started the lineage.
     #expect(store.recovery.commitCount == 601)
     #expect(try store.snapshot().keyspace("k")?.get(599 % 50)?.first == UInt8(599 & 0xFF))
     try StoreFixture.expectSound(store)
     try store.close()
   }
 
-  /// The commits before the state of the page file are no longer known.
+  /// The footer of this segment cannot be built, because the commits before the page file's state
+  /// are no longer known.
   @Test func `skips the segment of the page file's state`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       try write(store, 0..<10)
@@ -105,10 +106,10 @@ struct SealingTests {
     let segmentCount = try footers(fixture).count
     #expect(segmentCount > 60)
     let (store, calls) = try reopened(fixture)
-    // Opening reads the first frame and the footer of each segment, a few commits that extend into
-    // the next segment, and every frame of the last segments.
+    // Opening reads the first frame and the footer of each segment, the few commits that extend
+    // into the next segment, and every frame of the last segments.
     #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
-    // Opening works although the log has more segments than the store keeps open.
+    // Opening works even though the log has more segments than the store keeps open.
     #expect(segmentCount > Limits.maxOpenSegmentCount)
     #expect(calls.opens <= segmentCount * 5)
     try StoreFixture.expectSound(store)
@@ -135,8 +136,8 @@ struct SealingTests {
     try store.close()
   }
 
-  /// A reopened store writes footers for the segments that the earlier process left without a valid
-  /// one.
+  /// A reopened store writes a footer for each full segment that the earlier process left without a
+  /// valid footer.
   @Test(.evidence("B2")) func `is repeated for a damaged footer`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     do { try write(try fixture.open(), 0..<400) }
@@ -254,7 +255,7 @@ struct SealingTests {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options())
     var failureCount = 0
-    // Only the write of a footer starts at this offset.
+    // Only footers are written at this offset.
     files.onWrite = { path, offset throws(StorageError) in
       guard path.contains("/wal-"), offset == UInt64(Self.framesPerSegment - 1) * 4096 else {
         return

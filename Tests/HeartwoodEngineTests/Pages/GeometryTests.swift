@@ -68,7 +68,7 @@ struct GeometryTests {
     #expect(Geometry(pageByteCount: page, framesPerSegment: frames, footerFrames: footer) == nil)
   }
 
-  /// Returns the frames of the first segments according to the format.
+  /// Returns the frames of the first segments, derived directly from the file format.
   private func frames(_ geometry: Geometry, segments: Int) -> [FrameNumber] {
     let slots = geometry.framesPerSegment
     return (0..<segments * slots).filter { index in

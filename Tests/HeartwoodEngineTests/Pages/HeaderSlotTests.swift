@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that header slots of the page file are either decoded completely or rejected.
+/// Tests that each header slot of the page file is either decoded completely or rejected.
 @Suite("A header slot")
 struct HeaderSlotTests {
   private func slot(sequence: UInt64 = 9, lineageCount: Int = 3) throws -> HeaderSlot {
@@ -20,7 +20,7 @@ struct HeaderSlotTests {
   }
 
   private func bytes(_ slot: HeaderSlot) -> [UInt8] {
-    // Encode into a nonempty block, because all previous contents must be overwritten.
+    // Encode into a block that is not zero, because encoding must overwrite all previous contents.
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     for offset in 0..<block.bytes.count { block.bytes.store8(0xA5, offset) }
     slot.encode(to: block.bytes)
@@ -31,7 +31,7 @@ struct HeaderSlotTests {
     try bytes.withBytes { (bytes) throws(StorageError) in try HeaderSlot.decode(bytes) }
   }
 
-  /// Returns the bytes of the slot with another value in one field and a recomputed hash.
+  /// Returns the bytes of the slot with the given value in one field and a recomputed hash.
   private func bytes(_ slot: HeaderSlot, _ field: Field, _ value: UInt64) -> [UInt8] {
     var bytes = bytes(slot)
     for position in 0..<field.byteCount {
@@ -95,7 +95,8 @@ struct HeaderSlotTests {
     }
   }
 
-  /// A field with a value of another version of the format, or a value that no store can have.
+  /// A field with a value that only another version of the format can have, or that no store can
+  /// have.
   struct Strange: Sendable, CustomTestStringConvertible {
     let field: Field
     let value: UInt64

@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which pages the cache for buffered reading keeps and evicts.
+/// Tests which pages the cache for buffered reading keeps, and which it evicts.
 @Suite("A page cache")
 struct PageCacheTests {
   private static let pageByteCount = 4096
-  /// Four pages in each of the sixteen shards.
+  /// The capacity in pages: four in each of the sixteen shards.
   private static let capacity = 64
 
   private func cache() -> PageCache {
@@ -15,7 +15,7 @@ struct PageCacheTests {
 
   private static let refusal = StorageError(.io, "This page must not be read.")
 
-  /// Returns whether a page is in the cache; this counts as a use of the page.
+  /// Returns whether a page is in the cache; the check itself counts as a use of the page.
   private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {
     guard
       let entry = try? cache.pin(location, load: { (_) throws(StorageError) in throw Self.refusal })
@@ -66,7 +66,7 @@ struct PageCacheTests {
     #expect((0..<500 as Range<UInt64>).allSatisfy { holds(cache, $0) })
     for entry in pinned { cache.unpin(entry) }
     #expect(cache.pinnedCount == 0)
-    // Pages beyond the capacity are evicted gradually.
+    // Pages in excess of the capacity are evicted gradually.
     try visit(cache, 3000..<6000)
     #expect((0..<6000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the length of the page file, and when it reserves space for pages.
+/// Tests the length of the page file, and when the file reserves space for pages.
 @Suite("The page file")
 struct PageFileTests {
   private static let step: UInt64 = 256 << 10
@@ -96,8 +96,8 @@ struct PageFileTests {
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
   }
 
-  /// The page file always has space for all committed pages, so a checkpoint needs no free disk
-  /// space.
+  /// The page file always has space for all committed pages, so a checkpoint needs no free space on
+  /// the disk.
   @Test(.evidence("D15")) func `never grows in a checkpoint`() throws {
     let disk = SimulatedDisk(seed: 3)
     var options = StoreOptions()
@@ -109,8 +109,8 @@ struct PageFileTests {
       for key in 0..<20 {
         try store.write { try $0.keyspace("k").put(key, [UInt8](repeating: 1, count: 40_000)) }
         if key == 3 { small = try store.snapshot() }
-        // The checkpointed state has few pages, but the space for the newest state must not be
-        // released.
+        // The checkpointed state has few pages, but the checkpoint must not release the space for
+        // the newest state.
         if key == 15 { #expect(try store.checkpoint().blockingGeneration == small?.generation) }
         let pages = try #require(disk.bytes(of: "/store/pages"))
         let needed = Int(Geometry.firstPageOffset) + store.statistics.pageCount * 4096

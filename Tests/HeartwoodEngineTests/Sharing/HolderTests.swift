@@ -2,15 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the list of processes that hold a store, with one process in several roles.
+/// Tests the list of processes that hold a store, with one process that plays all roles.
 ///
-/// Locks and rows of other processes, which do not exist, are set through a separate opening of the
+/// The other processes do not exist. Their locks and rows are set through a separate opening of the
 /// lock file.
 @Suite("The holders of a store")
 struct HolderTests {
   private static let stranger: Int32 = 4_000_001
 
-  /// Returns a store with background maintenance, the default.
+  /// Returns a fixture for a store with background maintenance, which is the default.
   private func fixture(
     _ fileSystem: any FileSystem = MemoryFileSystem(), _ name: String? = nil
   ) -> StoreFixture {
@@ -37,8 +37,9 @@ struct HolderTests {
     }
   }
 
-  /// Waits until the maintenance thread has made the condition true; returns `false` after a
-  /// timeout.
+  /// Waits until the maintenance thread has made the condition true.
+  ///
+  /// - Returns: `false` after a timeout.
   private func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
     for _ in 0..<3000 {
       if try condition() { return true }
@@ -89,7 +90,8 @@ struct HolderTests {
       #expect(found.map(\.isReadOnly) == [false, false, true])
       #expect(try #require(found[1].age) > .seconds(1_000_000_000))
       #expect(found[2].age == nil)
-      // After a process has ended, its row names no process, even if another process has its PID.
+      // When a process has ended, its row no longer names a process, even if another process has
+      // its PID.
       try others.unlock(byte: LockByte.holderRow + 1)
       found = try store.holders()
       #expect(found.map(\.name) == ["own", nil, nil])
@@ -130,7 +132,8 @@ struct HolderTests {
     }
   }
 
-  /// All calls on the file may fail, both when the store is opened and in a query.
+  /// Every call on the file may fail, both when the store is opened and when its holders are
+  /// queried.
   @Test(.evidence("E7")) func `do not matter to a store that cannot write the file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
@@ -140,7 +143,7 @@ struct HolderTests {
     try fixture.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 1)
       #expect(try store.holders().map(\.isThisProcess) == [true])
-      // A row that could not be written is not locked.
+      // If a row could not be written, its byte is not locked.
       #expect(try !others.isLockedElsewhere(byte: LockByte.holderRow))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       #expect(try store.holders().count == 2)
@@ -188,7 +191,8 @@ struct HolderTests {
       for index in 0..<3 {
         #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
-      // These locks use adjacent bytes, which must not count as holders of the generation.
+      // The bytes of these locks are adjacent, but do not make their owners holders of the
+      // generation.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
       #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
       let live = try #require(try store.liveGenerations().first { $0.generation == first })
@@ -269,7 +273,7 @@ struct HolderTests {
       let now = SystemThread.monotonicMilliseconds
       let claim = WriterClaim(process: Self.stranger, since: now > 12_500 ? now - 12_500 : 0)
       counters.store(claim.word, CountersLayout.writer)
-      // The counter names a PID, but no process with this PID has the store open.
+      // The counter contains a PID, but no process with this PID has the store open.
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       let prefix = ": process \(Self.stranger)"

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the allocation of segments for a writer, on demand and in advance.
+/// Tests how segments are allocated for a writer, both on demand and in advance.
 @Suite("A segment allocator")
 struct SegmentAllocatorTests {
   @Test(.evidence("D4")) func `never recreates a segment that a writer has allocated`() throws {
@@ -13,7 +13,7 @@ struct SegmentAllocatorTests {
     for segment: UInt64 in 0...3 {
       try log.write(written, at: log.geometry.firstFrame(of: segment))
     }
-    // The caller knows only a state from before the allocation of these segments.
+    // The caller knows only a state that is older than the allocation of these segments.
     try allocator.refill(lineage: 7) { 1 }
     for segment: UInt64 in 0...3 {
       let isKept = try log.bytes(at: log.geometry.firstFrame(of: segment)) == written
@@ -22,8 +22,8 @@ struct SegmentAllocatorTests {
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
   }
 
-  /// Another process has appended commits in the meantime, and its maintenance run has punched out
-  /// a header.
+  /// In the meantime, another process has appended commits, and its maintenance run has punched out
+  /// the header of a segment.
   @Test(.evidence("D13")) func `never recreates a segment that commits have reached`() throws {
     let log = try LogFixture()
     let allocator = try log.allocator()
@@ -40,7 +40,7 @@ struct SegmentAllocatorTests {
     #expect(try log.bytes(at: log.geometry.firstFrame(of: 1)) == written)
   }
 
-  /// The caller does not know which segments another process has allocated.
+  /// The caller does not know which segments the other process has allocated.
   @Test(.evidence("D4")) func `never recreates a segment of another process`() throws {
     let log = try LogFixture()
     let (one, other) = (try log.allocator(), try log.allocator())
@@ -65,7 +65,7 @@ struct SegmentAllocatorTests {
     try allocator.refill(lineage: 7) { 1 }
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
     allocator.reclaim(after: 0)
-    // The files are truncated, but their durable names are kept.
+    // The segment files have been truncated, but not removed, so their names remain durable.
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
     for segment: UInt64 in 1...5 {
       let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests pins of this process during a maintenance run of another process, step by step.
+/// Tests, step by step, how this process pins generations while another process runs maintenance.
 @Suite("A maintenance run of another process")
 struct DecidingElsewhereTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -73,7 +73,8 @@ struct DecidingElsewhereTests {
       try fixture.elsewhere().run { second in
         try first.keep(put(first, 1), as: "first")
         let generation = try put(first, 2)
-        // The second process makes this commit, so its state is not in the memory of the first one.
+        // The second process makes this commit, so the first process does not have its state in
+        // memory.
         try put(second, 3)
         var hasRun = false
         fileSystem.onLock = { kind, range in
@@ -89,7 +90,8 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// Two threads of a process are one owner, so releasing a lock byte for one releases it for both.
+  /// Locks belong to a process, not to a thread, so releasing a lock byte for one thread would
+  /// release it for all threads.
   @Test(.evidence("I6")) func `releases no lock of a thread that is building a state`() throws {
     let fixture = fixture()
     try fixture.run { store in
@@ -119,8 +121,8 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// Before the opening has locked a generation, it finds that the floor is above it; afterwards,
-  /// the maintenance run finds the lock.
+  /// If the run begins before the opening has locked a generation, the opening finds a floor above
+  /// it; if the run begins later, it finds the lock.
   @Test(.evidence("I1"), .evidence("I8"))
   func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the locks that represent live generations, as another owner of the files sees them.
+/// Tests the locks that stand for live generations, as another owner of the lock file sees them.
 @Suite("A generation table")
 struct GenerationTableTests {
   private func fixture(
@@ -27,7 +27,7 @@ struct GenerationTableTests {
     try snapshot.keyspace("k")?.get(number % 7)
   }
 
-  /// Opens the lock file of an open store once more, as another owner.
+  /// Opens the lock file of an open store again, so that the opening owns separate locks.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
   }
@@ -36,7 +36,7 @@ struct GenerationTableTests {
     try !StoreLocks(file: file).liveElsewhere(in: generation..<generation + 1).isEmpty
   }
 
-  /// Returns all generations held by owners other than `file`.
+  /// Returns all generations that are held by owners other than `file`.
   private func live(_ file: any File) throws -> [FrameNumber] {
     try StoreLocks(file: file).liveElsewhere(in: 0..<1 << 41)
   }
@@ -50,7 +50,7 @@ struct GenerationTableTests {
     #expect(error?.kind == .generationExpired, sourceLocation: location)
   }
 
-  /// Returns whether a generation is live while a snapshot is held.
+  /// Returns whether a generation is live while `snapshot` is held.
   private func isLive(
     _ file: any File, _ generation: FrameNumber, while snapshot: Snapshot
   ) throws -> Bool {
@@ -58,7 +58,9 @@ struct GenerationTableTests {
     return try isLive(file, generation)
   }
 
-  /// Waits until the condition holds; returns `false` after 20 s, much longer than necessary.
+  /// Waits until the condition holds.
+  ///
+  /// - Returns: `false` after 20 s, which is much longer than necessary.
   private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<2000 {
       if try condition() { return true }
@@ -77,8 +79,8 @@ struct GenerationTableTests {
       let byte = (1 << 40) + generation
       #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
       try commit(store, 2)
-      // It is no longer the newest generation, so its lock is released with the last snapshot, and
-      // not before.
+      // The generation is no longer the newest one, so its lock is released with the last of its
+      // snapshots, but not earlier.
       while !snapshots.isEmpty {
         #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
         snapshots.removeLast()
@@ -95,7 +97,7 @@ struct GenerationTableTests {
       #expect(try isLive(file, generation, while: store.snapshot()))
       let isGone = try eventually { try !isLive(file, generation) }
       #expect(isGone)
-      // The next snapshot locks the generation again.
+      // A new snapshot locks the generation again.
       #expect(try isLive(file, generation, while: store.snapshot()))
     }
   }
@@ -194,8 +196,8 @@ struct GenerationTableTests {
       #expect(store.statistics.pageCount == 0)
       let again = try store.snapshot(at: snapshot.generation)
       #expect(again.generation == snapshot.generation)
-      // The lineage-start commit creates a generation of its own; generation 0 was not held and has
-      // expired.
+      // Opening the store created a generation with the lineage-start commit. Generation 0 was not
+      // held, so it has expired.
       #expect(snapshot.generation > Generation(frame: 0))
       expectExpired(store, 0)
     }
@@ -230,7 +232,7 @@ struct GenerationTableTests {
     return try fixture.names().compactMap { geometry.segment(named: $0) }
   }
 
-  /// Returns a function that tells whether the page file contains everything in a segment.
+  /// Returns a function that tells whether the page file contains everything that is in a segment.
   private func covered(
     _ fixture: StoreFixture, _ result: CheckpointResult
   ) throws -> (UInt64) -> Bool {
@@ -252,7 +254,7 @@ struct GenerationTableTests {
         #expect(result.checkpointedGeneration.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
-      // Frames that neither the held generation nor the newest one needs have been reclaimed.
+      // The frames needed neither by the held generation nor by the newest one have been reclaimed.
       #expect(try self.segments(of: fixture).count < segments.count)
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
@@ -324,7 +326,7 @@ struct GenerationTableTests {
     }
   }
 
-  /// A lock shows that a process holds a generation, but not that the generation can still be read.
+  /// A lock shows that a process holds a generation, but not that the generation is still readable.
   @Test(.evidence("I5"), .evidence("I6"))
   func `retains in a new boot the available generations that others hold`() throws {
     let fixture = try fixture()
@@ -342,7 +344,7 @@ struct GenerationTableTests {
       let byte = LockByte.live + held
       #expect(try file.lock(.shared, byte..<byte + 1))
     }
-    // Without the counters, the next opening behaves as in another boot.
+    // Without the counters, the next opening behaves as after a restart of the machine.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try fixture.run { store in
       #expect(store.recovery.startedLineage)
@@ -370,9 +372,10 @@ struct GenerationTableTests {
   }
 }
 
-/// Creates page files as they are between the creation of a store and its first opening.
+/// Creates page files as they are after a store has been created and before it is first opened.
 private enum HeaderSlotFile {
-  /// Returns the initial header slot of a store with the identity and geometry of another store.
+  /// Returns the initial header slot of a store that has the identity and geometry of the given
+  /// store.
   static func fresh(like bytes: [UInt8]) throws -> [UInt8] {
     let file = try #require(try MemoryFileSystem().open("pages", .create))
     try file.write(bytes, at: 0)

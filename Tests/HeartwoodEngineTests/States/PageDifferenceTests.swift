@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares the computed difference of two states with a check of every page.
+/// Compares the computed difference of two states with the result of checking every page.
 @Suite("The difference of two states")
 struct PageDifferenceTests {
   private struct Version {
@@ -12,12 +12,12 @@ struct PageDifferenceTests {
 
   private func take(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // Make the page valid enough, as a page of a value, to be read again.
+    // Make the page a valid overflow page, at least as far as is needed to read it again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
 
-  /// Allocates, frees and changes some pages, and creates a state from them.
+  /// Allocates, frees and changes some pages, and returns the resulting state.
   private func change(
     _ fixture: TreeFixture, _ random: inout SeededGenerator
   ) throws -> Version {

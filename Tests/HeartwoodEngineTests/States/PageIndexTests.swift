@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Tests the persistent index from pages to frames.
+/// Tests the persistent index that maps pages to frames.
 @Suite("A page index")
 struct PageIndexTests {
   /// Returns a random page number from one of several distributions.
@@ -62,7 +62,7 @@ struct PageIndexTests {
     let pages: [PageNumber] = [
       0, 63, 64, 4095, 4096, 262_143, 262_144, 1 << 24, 1 << 30, 1 << 31, .max - 1,
     ]
-    // Insert once in ascending order and once in descending order.
+    // Insert the pages once in ascending and once in descending order.
     for order in [pages, Array(pages.reversed())] {
       let index = PageIndex()
       for page in order { index.set(page, to: UInt64(page) + 5) }
@@ -80,7 +80,7 @@ struct PageIndexTests {
     var versions: [(index: PageIndex, model: [PageNumber: FrameNumber])] = []
     var model: [PageNumber: FrameNumber] = [:]
     for number in 0..<60 {
-      // Base the new version mostly on the newest one, sometimes on the one before.
+      // Base the new version on the newest one or, less often, on the one before it.
       let old = versions.isEmpty ? nil : versions[max(0, versions.count - 1 - random.below(2))]
       let index = old.map { PageIndex(sharing: $0.index) } ?? PageIndex()
       model = old?.model ?? [:]
@@ -121,7 +121,7 @@ struct PageIndexTests {
       let position = random.below(versions.count)
       let index = PageIndex(sharing: versions[position])
       var model = models[position]
-      // Insert few or many entries; some replace the frame of a page with a lower one.
+      // Insert few or many entries, some of which give a page a lower frame than before.
       for _ in 0..<random.below(random.isTrue(in256: 30) ? 400 : 20) {
         let page = page(&random)
         let frame = UInt64(random.below(10_000) + 1)
@@ -145,7 +145,7 @@ struct PageIndexTests {
     }
   }
 
-  // Use a separate process, because stores of other tests create and free nodes all the time.
+  // Use a separate process, because other tests in this process create and free nodes all the time.
   @Test func `uses memory in proportion to its entries`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveByteCount.load(ordering: .relaxed)
@@ -163,7 +163,7 @@ struct PageIndexTests {
     }
   }
 
-  // Use a separate process, because stores of other tests create and free nodes all the time.
+  // Use a separate process, because other tests in this process create and free nodes all the time.
   @Test func `shows its memory in the statistics of a store`() async {
     await #expect(processExitsWith: .success) {
       try StoreFixture.inMemory().run { store in
@@ -176,7 +176,7 @@ struct PageIndexTests {
     }
   }
 
-  // Use a separate process, because stores of other tests create and free nodes all the time.
+  // Use a separate process, because other tests in this process create and free nodes all the time.
   @Test func `frees its nodes with the last version that has them`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveNodeCount.load(ordering: .relaxed)

@@ -2,8 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests pins during maintenance runs, and observes the order of their steps by the calls that lock
-/// or query locks.
+/// Tests pins that are made during a maintenance run.
+///
+/// The order of the steps is observed through the calls that set or query locks.
 @Suite("A pin beside a maintenance run")
 struct PinningOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -38,8 +39,8 @@ struct PinningOrderTests {
       let counters = try fixture.counters()
       let floor = counters.floor
       var calls: [LockKind] = []
-      // Simulate a maintenance run that begins after the newest generation was loaded and before it
-      // is locked. When the run has ended, the newest generation is visible again.
+      // Simulate a maintenance run that begins after the newest generation has been loaded and
+      // before it is locked. After the run, the newest generation can be pinned again.
       fileSystem.onLock = { kind, range in
         guard range.lowerBound == LockByte.live + newest.frame else { return }
         calls.append(kind)
@@ -65,7 +66,7 @@ struct PinningOrderTests {
       let generations = try store.namedGenerations()
       try store.release("kept 0")
       var readCount = 0
-      // One of these syncs happens when the new header can be read but has not been announced yet.
+      // At one of these syncs, the new header can already be read, but has not been announced yet.
       fileSystem.onSync = { path in
         guard path.hasSuffix("pages") else { return }
         for number in 1..<3 {
@@ -84,7 +85,7 @@ struct PinningOrderTests {
   }
 
   /// The run advances the page file past the header from which the search started, and deletes the
-  /// segments before it.
+  /// segments that precede the new header's state.
   @Test(.evidence("I1"), .evidence("I5"))
   func `finds its pages when a run starts at any moment of the search`() throws {
     var moment = 0

@@ -1,9 +1,9 @@
 import HeartwoodEngine
 import Testing
 
-/// Runs a body on a separate thread.
+/// Runs a closure on a separate thread.
 final class Aside: @unchecked Sendable {
-  // @unchecked because `lock` guards `error` and `hasEnded`, and only one thread uses `thread`.
+  // @unchecked because `lock` protects `error` and `hasEnded`, and only one thread uses `thread`.
   private let lock = Lock()
   private var thread: SystemThread?
   private var hasEnded = false
@@ -26,15 +26,15 @@ final class Aside: @unchecked Sendable {
     precondition(thread != nil)
   }
 
-  /// Waits until the body has ended, for at most 200 ms in case it is blocked.
+  /// Waits until the closure has ended, but at most 200 ms, because it may be blocked.
   func giveTime() {
     lock.withLock { if !hasEnded { lock.wait(milliseconds: 200) } }
   }
 
-  /// Whether the body has ended.
+  /// Whether the closure has ended.
   var isDone: Bool { lock.withLock { hasEnded } }
 
-  /// Waits until the body has ended, and returns the kind of the error that it threw.
+  /// Waits until the closure has ended, and returns the kind of the error that it threw.
   func outcome() -> StorageError.Kind? {
     thread?.join()
     thread = nil

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests every public call that a program may make inside `write`.
+/// Tests every public call that a program may attempt inside `write`.
 ///
-/// Meanwhile, a checkpoint waits for the write to end. Each call must return or trap at once; none
-/// may deadlock.
+/// During each call, a checkpoint waits for the write to end. The call must return or trap at once,
+/// and must never deadlock.
 @Suite("A call inside a write", .serialized)
 struct CallsInsideWriteTests {
   private static let allowed = CallInsideWrite.allCases.filter { !$0.isRefused }
@@ -32,7 +32,7 @@ struct CallsInsideWriteTests {
     try store.write { transaction in
       try transaction.keyspace("k").put(2, [2])
       thread = SystemThread { _ = try? (isElsewhere ? other : store).checkpoint() }
-      // Wait until the checkpoint has its lock and waits for this write.
+      // Give the checkpoint time to acquire its lock and to wait for this write.
       SystemThread.sleep(milliseconds: 50)
       #expect(try call.isMade(in: &scene))
       try transaction.keyspace("k").put(3, [3])

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares the reported changes between any two of many generations with a full comparison of
-/// their contents.
+/// Compares the changes reported between any two of many generations with a comparison of their
+/// complete contents.
 @Suite("The changes in a history")
 struct ChangesHistoryTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -83,7 +83,7 @@ struct ChangesHistoryTests {
       return
     }
     if random.isTrue(in256: 10) {
-      // Delete enough rows to merge and free leaves.
+      // Delete so many rows that leaves are merged and freed.
       for row in model.rows(name) where random.isTrue(in256: 230) {
         _ = try keyspace.delete(row.key)
         model[name, row.key] = nil
@@ -96,7 +96,7 @@ struct ChangesHistoryTests {
       _ = try key.delete(from: keyspace)
       model[name, key.encoded] = nil
     case 2:
-      // Write the same value again; a large value is moved to new pages.
+      // Write the same value again; if it is large, this moves it to new pages.
       if let value = model[name, key.encoded] { try key.put(value, in: keyspace) }
     default:
       let value = KeyspaceModel.value(&random, pageByteCount: pageByteCount)

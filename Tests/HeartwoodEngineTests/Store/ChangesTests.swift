@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the changes that `changes(from:to:_:)` reports in particular cases.
+/// Tests the changes that `changes(from:to:_:)` reports in special cases.
 @Suite("The changes between two generations")
 struct ChangesTests {
   private struct Mistake: Error {}
@@ -29,7 +29,7 @@ struct ChangesTests {
     StoreChange(keyspace: name, key: Key(number).bytes, kind: kind)
   }
 
-  /// Returns the changes that lead from the new generation to the old one.
+  /// Returns the changes that lead back from the new generation to the old one.
   private func reversed(_ changes: [StoreChange]) -> [StoreChange] {
     let kinds: [StoreChange.Kind: StoreChange.Kind] = [
       .inserted: .deleted, .deleted: .inserted, .updated: .updated,
@@ -51,7 +51,7 @@ struct ChangesTests {
         let second = try transaction.keyspace("b")
         try second.put(-5, [1])
         try second.put(500, [2])
-        // Write the same value again, and insert and delete a key: neither is a change.
+        // Write an equal value, and insert and delete a key. Neither must be reported as a change.
         try second.put(501, row(501))
         try second.put(-7, [1])
         _ = try second.delete(-7)
@@ -92,7 +92,7 @@ struct ChangesTests {
       let between = try store.snapshot()
       try store.write { transaction in
         let rows = try transaction.keyspace("rows")
-        // Give most rows their old values again, which are then in other leaves.
+        // Give most rows their old values again. These rows are then in other leaves than before.
         for number in 100..<3900 where number % 10 != 0 { try rows.put(number, row(number)) }
         for number in 5000..<9000 { try rows.put(number, row(number)) }
       }
@@ -162,8 +162,8 @@ struct ChangesTests {
 
   @Test func `order names by their bytes and keep spellings apart`() throws {
     try StoreFixture.inMemory().run { store in
-      // Both lists contain a spelling of the same letter, equal as strings, and names that sort
-      // around it.
+      // Each list contains a different spelling of the same letter. The two spellings are equal as
+      // strings, and other names sort between them.
       let early = ["z", "\u{E9}", "\u{1F333}", "a\u{0}"]
       let late = ["e\u{301}", "\u{FF5E}", "a", "a\u{0}b", "a\u{0}"]
       for name in early { try store.write { try $0.keyspace(name).put(1, [1]) } }
@@ -188,8 +188,8 @@ struct ChangesTests {
       try store.checkpoint()
       try store.write { try $0.keyspace("rows").put(3, [1]) }
       let before = try store.snapshot()
-      // The page file advances to the older generation, so the newest state no longer knows how it
-      // was derived from it.
+      // This checkpoint advances the page file to the older generation. The newest state then no
+      // longer records how it was derived from that generation.
       try store.checkpoint()
       var expected: [StoreChange] = []
       for number in stride(from: 10, to: 1990, by: 90) {
@@ -215,7 +215,7 @@ struct ChangesTests {
           })
       }
       for (first, last) in [(3, 4), (0, 19), (18, 5)] {
-        // These generations are not held, so their states are rebuilt from the files.
+        // These generations are not held, so their states must be rebuilt from the files.
         let source = try store.snapshot(at: generations[first])
         let target = try store.snapshot(at: generations[last])
         let numbers = first < last ? first + 1...last : last + 1...first
@@ -289,7 +289,8 @@ struct ChangesTests {
         lookups.append(store.statistics.cacheLookupCount - start)
       }
     }
-    // Visits 100 leaves before and 100 after, twice each, two catalogs and two bitmaps.
+    // The comparison looks up 100 old and 100 new leaves, each of them twice, two catalogs and two
+    // bitmaps.
     #expect(lookups == [404, 404])
   }
 }

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests commits and syncs of two processes, one between the steps of the other, and what is left
-/// by a writer that dies.
+/// Tests commits and syncs of one process between the steps of another process, and what a writer
+/// leaves behind when it dies.
 @Suite("A commit beside another process")
 struct CommitOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -31,8 +31,9 @@ struct CommitOrderTests {
     return numbers
   }
 
-  /// Runs `body` once, just before `store` locks the sync byte, and returns the number of syncs of
-  /// the log that follow.
+  /// Runs `body` once, just before `store` locks the sync byte.
+  ///
+  /// - Returns: The number of syncs of the log that follow.
   private func syncCount(
     _ store: Store, besides body: @escaping () throws -> Void
   ) throws -> Int {
@@ -62,8 +63,8 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // Fill one more segment than this process knows, counting the one created in advance. There
-        // are so few that their number alone does not reveal the unknown segment.
+        // Fill one segment more than this process knows of, including the one created in advance.
+        // There are so few segments that their number alone does not reveal the unknown one.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }
         }
@@ -152,7 +153,7 @@ struct CommitOrderTests {
     #expect(throws: StorageError.self) { try store.close() }
   }
 
-  /// The other process has filled these segments, and a maintenance run has deleted them.
+  /// The other process has filled these segments, and its maintenance run has deleted them.
   @Test(.evidence("K3")) func `creates no segments ahead that are already in use`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -168,7 +169,7 @@ struct CommitOrderTests {
             try second.checkpoint()
           }
         }
-        // Segments are created in advance only when the current one is more than half full.
+        // Segments are created in advance only if the current segment is more than half full.
         var number = 0
         while !hasRun {
           try put(first, number)
@@ -185,7 +186,8 @@ struct CommitOrderTests {
 
   // MARK: Dead writers
 
-  /// Writes 2 in another process that dies before announcing the commit; returns the generation.
+  /// Writes 2 in another process, which dies before it announces the commit, and returns the
+  /// generation.
   private func dyingWrite(_ fixture: StoreFixture) throws -> Generation {
     let counters = try fixture.counters()
     let (appended, committed) = (counters.appended, counters.committed)
@@ -226,7 +228,7 @@ struct CommitOrderTests {
     }
   }
 
-  /// The dead writer had written the header, but not an image.
+  /// The writer had written the header of the commit, but not its image, when it died.
   @Test(.evidence("D2")) func `replaces the incomplete commit of a writer that died`()
     throws
   {

@@ -15,7 +15,7 @@ struct CompactionTests {
     return options
   }
 
-  /// Fills a store with keyspaces, rows and large values, and then deletes most of them.
+  /// Fills a store with keyspaces, rows and large values, then deletes most of them.
   private func fill(_ store: Store, _ random: inout SeededGenerator) throws -> Content {
     var content: Content = [:]
     for round in 0..<6 {
@@ -90,7 +90,7 @@ struct CompactionTests {
       #expect(result.fileByteCount >= needed)
       #expect(result.fileByteCount <= needed + max(256 << 10, needed / 8))
       try expect(content, in: store)
-      // A second compaction finds nothing to move.
+      // A second compaction finds no pages to move.
       #expect(try store.compact().movedPageCount == 0)
     }
     try fixture.run { store in
@@ -132,7 +132,7 @@ struct CompactionTests {
       #expect(calls.last?.fraction == 1)
       try expect(content, in: store)
       try expect(before, in: held)
-      // Compact again, in case one run could not move everything.
+      // Compact again, because one run may not have moved everything.
       try store.compact(stepByteCount: 4096 * 20)
       #expect(try store.verify().freePageCount == 0, "seed \(seed)")
       try expect(content, in: store)
@@ -207,7 +207,7 @@ struct CompactionTests {
     let reader = try Store(at: fixture.path, options: reading)
     let refused = #expect(throws: StorageError.self) { try reader.compact() }
     #expect(refused?.kind == .readOnly)
-    // A copy does not change the store, so a read-only store can be copied.
+    // Copying does not change the store, so a read-only store can be copied too.
     try reader.copy(try reader.snapshot(), to: fixture.path + "-copy")
     let copy = try Store(at: fixture.path + "-copy")
     #expect(try copy.snapshot().keyspace("k")?.get(1) == [1])

@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests copies of a store that is in use.
+/// Tests copies that are made of a store while it is in use.
 @Suite("A copy of a store")
 struct CopyTests {
-  /// The contents of a store: for each keyspace, its encoded keys and values in order.
+  /// The contents of a store: for each keyspace, the encoded keys and the values in order.
   private struct Content: Equatable {
     var keyspaces: [String: [[[UInt8]]]] = [:]
 
@@ -107,7 +107,7 @@ struct CopyTests {
   @Test func `copies a large value in chunks`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
-      // The value needs an index of two levels.
+      // A value of this length needs an index of two levels.
       let value = [UInt8](repeating: 3, count: 4_200_000)
       try store.write { try $0.keyspace("large").put(1, value) }
       let snapshot = try store.snapshot()
@@ -157,7 +157,7 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let path = fixture.path + "-copy"
       let partial = path + ".partial"
-      // Create a partial copy as a dead process would leave it.
+      // Create a partial copy like one that a process left behind when it died.
       do {
         let left = try Store(
           at: partial, options: StoreOptions(), fileSystem: fixture.fileSystem)
@@ -200,7 +200,7 @@ struct CopyTests {
       #expect(error?.kind == .io)
       disk.faultPlan = FaultPlan()
       if isError {
-        // A failed copy leaves no data behind.
+        // A copy that failed leaves no data behind.
         let names = try disk.list("/copy.partial") ?? []
         #expect(names.filter { $0 != "locks" } == [], "call \(call)")
       }
@@ -216,7 +216,7 @@ struct CopyTests {
         try StoreFixture.expectSound(copy)
         #expect(try Content(of: copy.snapshot()) == content, "call \(call), seed \(seed)")
       }
-      // A second attempt succeeds despite the remains of the first one.
+      // A second attempt succeeds despite what the first attempt left behind.
       let again = disk.crashed(.nothing)
       let reopened = try StoreFixture.on(again, options(0)).open()
       if try again.list("/copy") == nil {
@@ -228,9 +228,9 @@ struct CopyTests {
   }
 }
 
-/// A flag that one thread sets for another, together with a flag for the end of that thread.
+/// A flag that one thread sets for another one, and a flag that the other thread sets when it ends.
 private final class Flag: @unchecked Sendable {
-  // @unchecked because the values are used under `lock` only.
+  // @unchecked because the flags are accessed only under `lock`.
   private let lock = Lock()
   private var value = false
   private var isEnded = false

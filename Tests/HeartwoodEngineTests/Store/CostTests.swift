@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the costs of operations in deterministic units: pages, syncs, system calls and retains.
+/// Tests the costs of operations in units that do not vary between runs: pages, syncs, system calls
+/// and retains.
 @Suite("The cost of an operation", .serialized)
 struct CostTests {
   private let directory: ScratchDirectory
@@ -56,7 +57,7 @@ struct CostTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // Only this thread is measured, so maintenance must not run in another one.
+        // Run maintenance on this thread, because only this thread is measured.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
@@ -72,7 +73,8 @@ struct CostTests {
               try rows.withValue(key) { sum += Int($0.unsafeLoad(as: UInt8.self)) }
             }
           }
-          // The first round reads each page for the first time, which verifies and counts it.
+          // Measure only the second round. The first round reads each page for the first time,
+          // which verifies and counts the page.
           if sum > 7 * 3000, let counts { precondition(counts == RetainProbe.Counts()) }
         }
         precondition(sum == 7 * 2858 * 2)
@@ -91,13 +93,13 @@ struct CostTests {
       try store.read { _ = try $0.keyspace("rows")?.get(Int64(7)) }
     }
     let after = calls.counts
-    // The first read also verifies pages, which takes no system call with mapped reading.
+    // The first read also verifies pages, which needs no system calls with mapped reading.
     #expect(after - before == CallCounts())
     withExtendedLifetime(held) {}
     #expect(try store.verify().findings == [])
   }
 
-  /// Returns the calls made by `body`, without queries for observers, whose number depends on the
+  /// Returns the calls made by `body`, except queries for observers, whose number depends on the
   /// clock.
   private func calls(_ body: () throws -> Void) rethrows -> CallCounts {
     let start = SystemThread.monotonicMilliseconds
@@ -122,8 +124,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // Each case pins the newest generation: already pinned, just committed here, or just committed
-    // in the other process.
+    // Each of the following cases pins the newest generation, which is already pinned, was just
+    // committed by this process, or was just committed by the other process.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()
@@ -136,12 +138,12 @@ struct CostTests {
       try put(number, other, .normal)
       let found = try calls { held = try store.snapshot() }
       #expect(found.locks == 2)
-      // The only read is that of the commit's header.
+      // Only the header of the commit is read.
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Commit after the directory has not changed for a while, so that its names need not be
-    // compared again.
+    // Wait until the directory has not changed for a while, so that a commit need not compare its
+    // names again.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
     expected = CallCounts()
@@ -165,7 +167,7 @@ struct CostTests {
     let rows = try #require(try store.snapshot().keyspace("rows"))
     let before = store.statistics.cacheLookupCount
     for key in stride(from: Int64(0), to: 100_000, by: 1000) { _ = try rows.get(key) }
-    // Each of the 100 reads looks up the root, one of 11 branches, and one of 2,900 leaves.
+    // Each of the 100 reads looks up the root, one of 11 branches and one of 2,900 leaves.
     #expect(store.statistics.cacheLookupCount - before == 300)
     #expect(try store.verify().findings == [])
   }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests `changes(from:to:_:)` with a page file whose pages were changed and whose hashes were
+/// Tests `changes(from:to:_:)` with a page file in which pages were changed and their hashes
 /// recomputed.
 @Suite("The changes in a damaged store")
 struct DamagedChangesTests {
@@ -21,7 +21,7 @@ struct DamagedChangesTests {
     return changes
   }
 
-  /// Overwrites rows in several leaves, and large values with the same bytes.
+  /// Overwrites rows in several leaves, and overwrites large values with the same bytes.
   private func overwrite(_ transaction: inout WriteTransaction) throws {
     let rows = try transaction.keyspace("numbers")
     for number in stride(from: 0, to: 200, by: 50) { try rows.put(number, [8]) }
@@ -40,7 +40,7 @@ struct DamagedChangesTests {
   @Test(.evidence("B3")) func `throw if a bitmap page is missing`() throws {
     var pages = try DamagedPages()
     pages.change(0) { bitmap in
-      // Replace the bitmap with an empty leaf, which is valid in itself.
+      // Replace the bitmap with an empty leaf, which is a valid page.
       bitmap.clear(24, bitmap.count - 24)
       bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
       bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
@@ -81,7 +81,7 @@ struct DamagedChangesTests {
       for _ in 0..<1 + random.below(3) {
         let page = random.below(pages.pageCount)
         pages.change(page) { bytes in
-          // Change headers and slots more often than content.
+          // Change bytes in the headers and slots of pages more often than other bytes.
           let offset = 16 + random.below(random.isTrue(in256: 128) ? 40 : bytes.count - 16)
           bytes.store8(UInt8(truncatingIfNeeded: random.next()), offset)
         }

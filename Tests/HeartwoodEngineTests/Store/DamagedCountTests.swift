@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests catalogs with an incorrect entry count and a valid hash.
+/// Tests catalogs in which an entry count is incorrect but the hash is valid.
 @Suite("A damaged entry count")
 struct DamagedCountTests {
   private func store(counting count: UInt64) throws -> Store {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests damage in the log below the durable watermark, where opening reads only the headers.
+/// Tests damage in the log below the durable watermark, where opening a store reads only headers.
 @Suite("A page in the log")
 struct DamagedLogTests {
   private static let pageByteCount = 4096
@@ -25,7 +25,7 @@ struct DamagedLogTests {
     location.offset..<location.offset + Self.pageByteCount
   }
 
-  /// Returns the locations of the images of each page in the log, in the order of their frames.
+  /// Returns the locations of the images of each page in the log, in order of their frames.
   private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Location]] {
     var locations: [PageNumber: [Location]] = [:]
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix("wal-") {
@@ -43,7 +43,7 @@ struct DamagedLogTests {
     return locations
   }
 
-  /// The image was verified when it was first read, but its bytes have changed since.
+  /// The image was verified when it was first read, but its bytes have changed since then.
   @Test(.evidence("B1"), .evidence("D11"), arguments: [false, true])
   func `is verified again before it is written back`(isOlder: Bool) throws {
     let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -76,21 +76,20 @@ struct DamagedLogTests {
     try store.close()
   }
 
-  /// The older image is valid and belongs to the right page and store, but is out of date.
+  /// The older image is valid and belongs to the same page and store, but is out of date.
   @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of a newer one`(access: StoreOptions.Access) throws {
     let fixture = try StoreFixture.onDisk(Self.options(access))
     do {
       let store = try fixture.open()
       for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
-      // These commits leave the leaf of the first keyspace unchanged, and their durable watermarks
-      // are above it.
+      // These commits do not change the leaf of the first keyspace. Their headers contain durable
+      // watermarks above this leaf.
       for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       try StoreFixture.expectSound(store)
     }
     var files = try fixture.allBytes()
-    // The bitmap and the catalog were also written twice, but have lower page numbers than the
-    // leaf.
+    // The bitmap and the catalog were written twice too, but the leaf has the highest page number.
     let twice = images(files).filter { $0.value.count == 2 }
     let pair = try #require(twice.max { $0.key < $1.key }?.value)
     let older = try #require(files[pair[0].name])[range(of: pair[0])]
@@ -103,7 +102,8 @@ struct DamagedLogTests {
     #expect(try !store.verify().findings.isEmpty)
   }
 
-  // Use a separate process, because accessing a mapping beyond the end of its file would crash it.
+  // Use a separate process, because an access to a mapping beyond the end of its file would crash
+  // the process.
   @Test(.evidence("B2")) func `in a truncated segment is reported as corrupt`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -112,8 +112,8 @@ struct DamagedLogTests {
         try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
         for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       }
-      // The segment contains only images, so no header is missing. An empty segment would not be
-      // part of the log.
+      // The segment contains only images, so no header is lost. The segment must not be empty,
+      // because it would then not be part of the log.
       let names = try fixture.names().filter { $0.hasPrefix("wal-") }
       try fixture.write([0], to: names[1])
       let store = try fixture.open()

@@ -2,15 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page file of a small closed store, which tests change page by page with recomputed hashes.
+/// The page file of a small closed store, in which tests change individual pages and recompute
+/// their hashes.
 struct DamagedPages {
   static let pageByteCount = 4096
-  /// The bytes of the page file, which contains the complete store, because the log was
+  /// The bytes of the page file, which contains the complete store because the log was
   /// checkpointed.
   private(set) var bytes: [UInt8]
   let header: HeaderSlot
 
-  /// Creates a store with several leaves under one root, large values and free pages.
+  /// Creates a store with large values, free pages, and a tree whose root has several leaves.
   init() throws {
     let fixture = StoreFixture.inMemory()
     try fixture.run { store in
@@ -28,7 +29,7 @@ struct DamagedPages {
     try self.init(of: fixture)
   }
 
-  /// Reads the page file of another store.
+  /// Reads the page file of an existing store.
   init(of fixture: StoreFixture) throws {
     bytes = try fixture.bytes(of: "pages")
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
@@ -41,7 +42,7 @@ struct DamagedPages {
     Int(Geometry.firstPageOffset) + page * Self.pageByteCount
   }
 
-  /// Calls `body` with a page to change, and recomputes the hash of the page.
+  /// Calls `body` to change a page, and then recomputes the hash of the page.
   mutating func change(_ page: Int, _ body: (MutableBytes) -> Void) {
     let block = ByteBlock(count: Self.pageByteCount)
     defer { block.keep() }
@@ -53,7 +54,7 @@ struct DamagedPages {
       start(page)..<start(page + 1), with: block.bytes.bytes.copied())
   }
 
-  /// Returns the result of `body` for the bytes of a page.
+  /// Calls `body` with the bytes of a page, and returns its result.
   func read<R>(_ page: Int, _ body: (Bytes) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { buffer in
       try body(Bytes(buffer).slice(start(page), Self.pageByteCount))
@@ -64,7 +65,7 @@ struct DamagedPages {
     read(0) { $0.load8(BitmapLayout.bits + page / 8) & UInt8(1 << (page % 8)) != 0 }
   }
 
-  /// Returns the first used page of a kind for which `condition` holds.
+  /// Returns the first used page of the given kind for which `condition` holds.
   func page(
     _ kind: PageKind, where condition: (Bytes) -> Bool = { _ in true }
   ) throws -> Int {
@@ -75,11 +76,11 @@ struct DamagedPages {
       })
   }
 
-  /// Changes a byte of a page without recomputing the hash.
+  /// Changes a byte of a page without recomputing the page's hash.
   mutating func flip(_ page: Int, _ offset: Int) { bytes[start(page) + offset] ^= 1 }
 
-  /// Returns the offset of the next tree number, which is the value of the first entry of the
-  /// catalog.
+  /// Returns the offset of the number that the next tree will get, which is the value of the first
+  /// entry of the catalog.
   func nextTreeOffset() throws -> Int {
     read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
@@ -94,8 +95,8 @@ struct DamagedPages {
       let prefix = Int(catalog.load16(NodeLayout.prefixLength.offset))
       try #require(prefix == 0)
       let heads = NodeLayout.headsOffset(prefixLength: 0)
-      // The head of a key contains the tag and up to seven bytes, so a short name is complete
-      // there.
+      // The head of a key contains its tag and up to seven more bytes, which are sufficient for a
+      // short name.
       var wanted: UInt64 = 0
       for byte in [0x40] + Array(name.utf8) { wanted = wanted << 8 | UInt64(byte) }
       wanted <<= UInt64(8 * (7 - name.utf8.count))
@@ -108,7 +109,8 @@ struct DamagedPages {
     }
   }
 
-  /// Returns the offset, within a leaf, of the reference to its large value with this index.
+  /// Returns the offset within a leaf at which the leaf refers to the large value with the given
+  /// index.
   func reference(in leaf: Int, _ index: Int) -> Int {
     read(leaf) { page in
       let count = Int(page.load16(NodeLayout.count.offset))
@@ -119,7 +121,8 @@ struct DamagedPages {
     }
   }
 
-  /// Opens the store with these pages on another machine, and returns what verification finds.
+  /// Opens a store with these pages, as if on another machine, and returns the findings of a
+  /// verification.
   func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

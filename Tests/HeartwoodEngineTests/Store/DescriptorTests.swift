@@ -12,7 +12,8 @@ import Testing
   import Darwin
 #endif
 
-/// Tests the descriptors of an open store, in its own process and in programs that it starts.
+/// Tests the descriptors of an open store, both in its process and in programs that this process
+/// starts.
 @Suite("The descriptors of a store")
 struct DescriptorTests {
   private static func options() -> StoreOptions {
@@ -21,7 +22,7 @@ struct DescriptorTests {
     return options
   }
 
-  /// Makes the store create every kind of file: segments, a map, a list of named generations.
+  /// Makes the store create a file of every kind: segments, a map and a list of named generations.
   private static func use(_ store: Store) throws {
     let held = try store.write { try $0.keyspace("k").put(0, [1]) }
     try store.keep(held, as: "first")
@@ -37,7 +38,7 @@ struct DescriptorTests {
     await #expect(processExitsWith: .exitCode(42)) {
       let fixture = try StoreFixture.onDisk(Self.options())
       for descriptor in 0...2 { close(Int32(descriptor)) }
-      // Check all the time, because any thread might print to a standard stream.
+      // Check continuously, because any thread might print to a standard stream at any time.
       let watch = try Watch(for: fixture)
       let thread = SystemThread { watch.run() }
       let store = try fixture.open()
@@ -47,8 +48,8 @@ struct DescriptorTests {
       try store.close()
       let sawNothing = watch.end()
       thread?.join()
-      // The placeholders that occupied the standard streams during openings are closed. Other code
-      // may have opened files with these descriptors.
+      // The placeholders that occupied the standard streams while files were opened must be closed.
+      // Other code may since have opened files with these descriptors.
       var status = stat()
       let areFree = (Int32(0)...2).allSatisfy {
         fstat($0, &status) == -1 || status.st_mode & S_IFMT != S_IFCHR
@@ -88,7 +89,9 @@ struct DescriptorTests {
       }
     }
 
-    /// Ends the checks; returns whether there were any and none of them found such a file.
+    /// Ends the checks.
+    ///
+    /// - Returns: Whether at least one check was made, and none of them found such a file.
     func end() -> Bool {
       isOver.store(true, ordering: .relaxed)
       return count.load(ordering: .relaxed) > 0 && !found.load(ordering: .relaxed)
@@ -106,7 +109,7 @@ struct DescriptorTests {
       for descriptor in own { #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
       #if os(Linux)
         let list = scratch.path(of: "list")
-        // The shell lists the descriptors that it has inherited.
+        // The shell lists the descriptors that it has inherited from this process.
         let words = ["sh", "-c", "ls -l /proc/$$/fd > '\(list)'"]
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }

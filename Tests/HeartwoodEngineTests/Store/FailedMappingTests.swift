@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a commit whose new state cannot be mapped.
+/// Tests commits after which the new state of the store cannot be mapped.
 @Suite("A store that cannot map its pages")
 struct FailedMappingTests {
   @Test(.evidence("F8")) func `rolls the transaction back, and continues when there is room`()

@@ -22,7 +22,7 @@ struct FileModeTests {
     return try StoreFixture.onDisk(options)
   }
 
-  /// Writes until every kind of file that a store can have exists.
+  /// Writes to the store until every kind of file that a store can have exists.
   private func use(_ fixture: StoreFixture) throws {
     try fixture.run { store in
       let snapshot = try store.snapshot()

@@ -13,7 +13,7 @@ import Testing
 
 /// Tests that a forked child has no effect on the stores of its parent.
 ///
-/// Each test runs in a separate process, which it forks.
+/// Each test runs in a process of its own, which it forks.
 @Suite("A store after a fork")
 struct ForkTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {
@@ -23,7 +23,8 @@ struct ForkTests {
     return options
   }
 
-  /// Makes every call that can throw, and returns the names of those that did not throw `forked`.
+  /// Makes every call that can throw, and returns the names of the calls that did not throw
+  /// `forked`.
   private static func passed(
     _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
     _ path: String
@@ -58,8 +59,8 @@ struct ForkTests {
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
-      // In the child, the maintenance thread no longer exists, but its references remain. Without
-      // this thread, the child releases all references.
+      // The maintenance thread does not exist in the child, but the references that it held are
+      // never released there. Without a maintenance thread, the child can release all references.
       options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()
@@ -86,9 +87,9 @@ struct ForkTests {
         return 0
       }
       #expect(child.wait() == 0)
-      // Releasing the objects in the child, and its `exit`, must not affect the parent.
+      // Neither the release of the objects in the child nor its `exit` may affect the parent.
       let other = ForkedProcess {
-        // The store's descriptors were closed in the child, so their numbers now refer to other
+        // The child has closed the descriptors of the store, so the same numbers now refer to other
         // files.
         let files = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
         cursor = nil
@@ -100,11 +101,11 @@ struct ForkTests {
       #expect(other.wait() == 0)
       #expect(try fixture.names().contains("store.copy") == false)
       let opened = try #require(store)
-      // The parent must still have all its locks.
+      // The parent must still hold all its locks.
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
       let holderLock = try #require(HolderLock.open(getpid(), isReadOnly: false).byte)
       var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
-      // A store without a maintenance thread publishes no holder row.
+      // A store without a maintenance thread publishes no row in the list of holders.
       if isMapped { bytes += [LockByte.holderRow, holderLock] }
       for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
@@ -141,7 +142,7 @@ struct ForkTests {
     }
   }
 
-  /// Each child is forked inside a call, and leaves that call by an error.
+  /// Each child is forked inside a call, which it leaves by throwing an error.
   @Test(.evidence("E3"), .evidence("E4"))
   func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {
@@ -186,7 +187,7 @@ struct ForkTests {
       #expect(copy == (nil, 0))
       let compaction = ForkedProcess.within { fork in try store.compact { _ in fork() } }
       #expect(compaction == (nil, 0))
-      // If an operation had failed in the parent, writing would be disabled.
+      // Writing would now be disabled if an operation had failed in the parent.
       try store.write { try $0.keyspace("k").put(3, [9]) }
       let content = try #require(try store.snapshot().keyspace("k"))
       let values = try (1...3).map { try content.get($0) }
@@ -200,8 +201,7 @@ struct ForkTests {
     }
   }
 
-  /// If another thread holds a lock at the moment of a fork, the lock is never released in the
-  /// child.
+  /// A lock that another thread holds at the moment of the fork is never released in the child.
   @Test(.evidence("E3")) func `makes no child wait for a thread of its parent`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
@@ -248,14 +248,14 @@ struct ForkTests {
       let store = try fixture.open()
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let early = ForkedProcess {
-        // For the child, the parent's store is a store that another process has open.
+        // To the child, the parent's store is a store that another process has open.
         let joining = ForkedProcess.kind {
           let joined = try fixture.open()
           try joined.write { try $0.keyspace("k").put(2, [2]) }
           try joined.close()
         }
         guard joining == nil else { return 1 }
-        // The child can use a store that it has opened itself, but the child's own child cannot.
+        // The child can use a store that it has opened itself, but a child of the child cannot.
         let failure = ForkedProcess.kind {
           let own = try other.open()
           try own.write { try $0.keyspace("k").put(1, [2]) }
@@ -289,7 +289,7 @@ struct ForkTests {
     }
   }
 
-  /// A child must not have copies of the descriptors, because a copy keeps the locks of its file.
+  /// A child must not have copies of the descriptors, because a copy keeps the locks on its file.
   @Test(.evidence("E4"), .evidence("I6"))
   func `has no locks when the parent is killed and the child lives on`() async throws {
     let directory = try ScratchDirectory()
@@ -301,15 +301,16 @@ struct ForkTests {
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let held = try store.snapshot()
       _ = ForkedProcess {
-        // The test runner waits until the pipes to this process are closed, so close them.
+        // Close all other descriptors, because the test runner waits until the pipes to this
+        // process are closed.
         let own = descriptors(openIn: path)
         for descriptor in Int32(0)..<1024 where !own.contains(descriptor) { close(descriptor) }
         var number = Int64(getpid())
         let file = open(notes + ".new", O_WRONLY | O_CREAT, 0o644)
         _ = write(file, &number, 8)
         rename(notes + ".new", notes)
-        // The test kills this process; the alarm is a fallback that allows for long delays by other
-        // tests.
+        // The test kills this process. The alarm is a fallback, and allows for long delays caused
+        // by other tests.
         alarm(1200)
         while true { sleep(1) }
       }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a disk that remains full, so that files cannot grow but can be overwritten.
+/// Tests a disk that remains full, so that files can be overwritten but cannot grow.
 @Suite("A store on a full disk")
 struct FullDiskTests {
   private static let rowCount = 2000
@@ -47,8 +47,8 @@ struct FullDiskTests {
       let count = try fill(store)
       #expect(count > 300)
       try expectRows(store, 0..<count)
-      // These puts write ten times as many bytes as the log has space for, so each maintenance run
-      // must make space for the next commit.
+      // These puts write ten times as many bytes as the log has space for. Maintenance runs must
+      // therefore make space between the commits.
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()
@@ -59,7 +59,7 @@ struct FullDiskTests {
       try expectRows(store, count - 10..<count)
       try store.checkpoint()
       try store.compact()
-      // There is free space again, so more rows can be put.
+      // Space has been freed, so more rows can be put.
       for number in 0..<100 { try put(store, number) }
       #expect(try disk.used() <= disk.limit)
     }
@@ -92,7 +92,8 @@ struct FullDiskTests {
       let snapshot = try store.snapshot()
       for number in 0..<count / 2 {
         do { try store.write { try $0.keyspace("a").delete(number) } } catch {
-          // There may be no space for both the pages of the held generation and the new ones.
+          // The space may be insufficient for the pages of the held generation together with the
+          // new pages.
           #expect((error as? StorageError)?.kind == .diskFull)
           break
         }

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests tokens of generations, used in another opening of the store.
+/// Tests the use of generation tokens in another opening of the store.
 @Suite("A token of a generation")
 struct GenerationTokenTests {
   private func put(_ value: UInt8, _ store: Store) throws {
@@ -30,7 +30,8 @@ struct GenerationTokenTests {
         if number % 9 == 3 { try store.checkpoint() }
       }
       tokens = held.map(\.token)
-      // Another process finds these generations in the log, in the map and in the page file.
+      // The other process finds some of these generations in the log, others in the map or in the
+      // page file.
       try fixture.elsewhere().run { other in
         for (number, token) in tokens.enumerated() {
           let snapshot = try other.snapshot(at: token)
@@ -60,7 +61,7 @@ struct GenerationTokenTests {
     #expect(found == .foreignStore)
   }
 
-  /// The token differs from a valid one only in the store identity.
+  /// A token that is valid except for its store identity.
   @Test(.evidence("I17")) func `is rejected if only the store identity differs`() throws {
     try StoreFixture.inMemory().run { store in
       try put(1, store)
@@ -78,7 +79,8 @@ struct GenerationTokenTests {
     let files = try fixture.allBytes()
     let copy = try StoreFixture.onDisk()
     for (name, bytes) in files { try copy.write(bytes, to: name) }
-    // Both stores continue as after a restart of the machine.
+    // Remove the counters, so that this store continues as after a restart of the machine, like its
+    // copy.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     let token = try fixture.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }
@@ -86,7 +88,8 @@ struct GenerationTokenTests {
     }
     let found = try copy.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }
-      // The generation has the same position in the log, but different contents.
+      // This generation has the same position in the log as the token's generation, but other
+      // contents.
       let generation = try store.snapshot().generation
       #expect(generation == token.generation)
       return kind { try store.snapshot(at: token) }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how each byte of the lock file protects a store from other processes.
+/// Tests how each byte of the lock file protects a store from the actions of other processes.
 @Suite("The lock bytes of a store")
 struct LockByteTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -15,7 +15,7 @@ struct LockByteTests {
     return .on(fileSystem, options)
   }
 
-  /// Opens the lock file as another process.
+  /// Opens the lock file as another process would.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
   }
@@ -45,9 +45,10 @@ struct LockByteTests {
     #expect(try !isHeld(LockByte.presenceReadOnly, other))
   }
 
-  /// Only a process that is alone may run recovery.
+  /// A process may run recovery only if no other process has the store open.
   ///
-  /// Otherwise it would end the decisions of other processes and declare unsynced commits durable.
+  /// Otherwise, recovery would end the decisions of other processes, and would declare commits
+  /// durable that were never synced.
   @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -138,7 +139,7 @@ struct LockByteTests {
       var questionCount = 0
       fileSystem.onQuestion = {
         questionCount += 1
-        // Release the doorbell at the third query, as a process does that has had its turn.
+        // Release the doorbell at the third query, like a process that has had its turn.
         guard questionCount == 3 else { return }
         _ = try? other.lock(.none, LockByte.doorbell..<LockByte.doorbell + 1)
       }
@@ -148,7 +149,8 @@ struct LockByteTests {
     }
   }
 
-  /// The kernel may report any of several locks; the simulated one reports the oldest.
+  /// If several locks exist, the kernel may report any of them; the simulated kernel reports the
+  /// oldest one.
   @Test(.evidence("I6")) func `of live generations are all found, in any order`() throws {
     let fixture = fixture()
     let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]
@@ -166,8 +168,8 @@ struct LockByteTests {
     }
   }
 
-  /// Frames that the reader has verified may be lost and would then be overwritten while it reads
-  /// them.
+  /// The failure may have lost frames that the reader has verified, and a writer would overwrite
+  /// these frames while the reader reads them.
   @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {
@@ -190,7 +192,7 @@ struct LockByteTests {
     }
   }
 
-  /// The presence of a reader does not prove that the counters belong to this boot.
+  /// That a reader is present does not prove that the counters belong to this boot.
   @Test(.evidence("D7")) func `do not validate counters of another boot`() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = StoreFixture.on(disk, fixture().options)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests locks held by a process that may only read the files of the store.
+/// Tests locks that are held by a process with permission only to read the files of the store.
 @Suite("A lock held by a reader")
 struct LockWaitTests {
   @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])

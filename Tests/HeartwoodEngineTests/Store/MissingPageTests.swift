@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests references in a damaged tree to pages beyond the end of the page file.
+/// Tests damaged trees that refer to pages beyond the end of the page file.
 @Suite("A page beyond the end of the page file")
 struct MissingPageTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: [StoreOptions.Access.mapped, .buffered])
@@ -19,8 +19,8 @@ struct MissingPageTests {
         for number in 0..<200 { try numbers.put(number, [UInt8](repeating: 7, count: 60)) }
       }
       try store.checkpoint()
-      // Pages that are allocated and freed in one transaction are never written, although later
-      // pages are.
+      // A page that is allocated and freed in the same transaction is never written, even if pages
+      // after it are.
       try store.write { transaction in
         let large = try transaction.keyspace("large")
         for number in 0..<2 { try large.put(number, [UInt8](repeating: 1, count: 200_000)) }

@@ -150,7 +150,7 @@ struct MisuseTests {
     isRefused { try store.write { _ in } }
     isRefused { try store.checkpoint() }
     isRefused { _ = try store.verify() }
-    // An earlier snapshot has not changed.
+    // The earlier snapshot has not changed.
     #expect(try snapshot.keyspace("a")?.get("key") == [1])
   }
 

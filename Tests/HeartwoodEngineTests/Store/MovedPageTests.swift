@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that a page verified in the page file is verified again after a checkpoint has replaced
-/// it.
+/// Tests that a page in the page file is accepted only in its own location, and is verified again
+/// after a checkpoint has replaced it.
 @Suite("A checkpointed page")
 struct MovedPageTests {
-  /// Both leaves are valid and belong to the same tree and the same commit.
+  /// The two leaves that are exchanged are valid, and belong to the same tree and the same commit.
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of another page`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
@@ -52,7 +52,7 @@ struct MovedPageTests {
       try store.checkpoint()
       if value == 1 { #expect(try store.snapshot().keyspace("k")?.get(1) == [1]) }
     }
-    // The bitmap is page 0, the catalog page 1, and the leaf of the only keyspace page 2.
+    // Page 0 is the bitmap, page 1 the catalog, and page 2 the leaf of the only keyspace.
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .write))
     let start = Geometry.firstPageOffset + 2 * 4096
     let leaf = try file.bytes(at: start, 4096)

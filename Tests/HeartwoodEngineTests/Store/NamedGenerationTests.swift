@@ -55,7 +55,7 @@ struct NamedGenerationTests {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
       }
     }
-    // A released generation is not readable again in the next process.
+    // A generation that was released does not become readable again in the next process.
     try fixture.run { store in
       for generation in generations {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
@@ -107,8 +107,8 @@ struct NamedGenerationTests {
     }
   }
 
-  /// In an earlier version, a search with an obsolete map for a commit that never existed did not
-  /// end.
+  /// In an earlier version, if the map was obsolete, the search for a commit that never existed did
+  /// not end.
   @Test(.evidence("I5")) func `may leave an unneeded map behind`() throws {
     try StoreFixture.inMemory().run { store in
       try store.keep(try Self.put(store, 1), as: "x")
@@ -129,8 +129,8 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // Background maintenance could create a segment in between, which would count as part of the
-    // log.
+    // Background maintenance could create a segment between the two checkpoints, which would count
+    // as part of the log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -143,8 +143,8 @@ struct NamedGenerationTests {
       let before = store.statistics.logByteCount
       for number in 1..<4 { try store.release("\(number)") }
       try store.checkpoint()
-      // Successive values alternate between two sets of pages. Only the newest images of both sets
-      // are left, so two of the four values are freed.
+      // Successive values alternate between two sets of pages. Only the newest image of each page
+      // is retained, so the space of two of the four values is freed.
       #expect(store.statistics.logByteCount <= before - 2 * 400_000)
       #expect(try store.liveGenerations().map(\.names) == [["oldest"]])
     }
@@ -175,7 +175,7 @@ struct NamedGenerationTests {
     #expect(try Self.value(store, generation) == 1)
   }
 
-  /// The list on the disk is known to be unchanged, so a later attempt can succeed.
+  /// The list on the disk is known to be unchanged, so the store may try again later.
   @Test(.evidence("F1"), .evidence("F6")) func `is not named if the disk is full`() throws {
     let disk = SimulatedDisk(seed: 4)
     try StoreFixture.on(disk).run { store in

@@ -3,11 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that opening a path with arbitrary contents either opens a store or reports an error and
-/// changes nothing.
+/// Tests that opening a path with arbitrary contents either opens a store, or reports an error
+/// without changing anything.
 @Suite("An opening")
 struct OpeningTests {
-  /// Returns a closed store on disk with few entries.
+  /// Returns a closed store on disk that contains a few entries.
   private func sample(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -16,7 +16,7 @@ struct OpeningTests {
     return fixture
   }
 
-  /// The map no longer lists frames that the older page file still needs.
+  /// The map no longer lists the frames that the older page file still needs.
   @Test(.evidence("D10"), .evidence("B2"))
   func `of a page file older than the map throws`() throws {
     let fixture = try StoreFixture.onDisk()
@@ -28,13 +28,13 @@ struct OpeningTests {
       try store.checkpoint()
     }
     try fixture.write(older, to: "pages")
-    // The counters would still describe the state of the newer page file, so remove them.
+    // Remove the counters, because they describe the state of the newer page file.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try expectRefusal(fixture, .corrupt)
   }
 
-  /// Expects that opening throws an error of the given kind, with a file and a proper message, and
-  /// changes no files.
+  /// Expects that opening throws an error of the given kind that names a file and has a proper
+  /// message, and that opening changes no files.
   private func expectRefusal(
     _ fixture: StoreFixture, _ kind: StorageError.Kind,
     _ location: SourceLocation = #_sourceLocation
@@ -49,9 +49,10 @@ struct OpeningTests {
       #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
       if let error { Self.expectSentence(error, location) }
       var after = try fixture.allBytes()
-      // Opening creates the lock file if it is missing; this file is always empty.
+      // Opening creates the lock file if it is missing. This is allowed, because the file is always
+      // empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
-      // Report names instead of bytes, which would not be informative.
+      // Report file names instead of bytes, which would be of no use in a message.
       let names = Set(before.keys).union(after.keys)
       let changed = names.filter { before[$0] != after[$0] }.sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)
@@ -134,7 +135,7 @@ struct OpeningTests {
 
   // MARK: Other stores and formats
 
-  /// Writes a field to both header slots and recomputes their hashes.
+  /// Writes the given value to a field of both header slots, and recomputes their hashes.
   private func setHeader(_ fixture: StoreFixture, _ field: Field, _ value: UInt32) throws {
     let bytes = try fixture.bytes(of: "pages")
     let block = ByteBlock(count: bytes.count)
@@ -160,7 +161,7 @@ struct OpeningTests {
     let fixture = try sample()
     try setHeader(fixture, field, value)
     try expectRefusal(fixture, .incompatibleFormat)
-    // A program that uses the other format may be creating a page file at this moment.
+    // Another program, which uses the other format, may be creating a page file at this moment.
     try fixture.write([1, 2, 3], to: "pages.new")
     try expectRefusal(fixture, .incompatibleFormat)
   }
@@ -209,10 +210,9 @@ struct OpeningTests {
     try expectRefusal(copy, .corrupt)
   }
 
-  /// Returns the files of a store as a dead process leaves them, with the last commits only in the
-  /// log.
+  /// Returns the files of a store whose process died and left the last commits only in the log.
   ///
-  /// One of these commits spans several segments, and all except the last commit were synced.
+  /// One of these commits spans several segments. All commits except the last one were synced.
   private func abandonedCopy() throws -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -238,7 +238,7 @@ struct OpeningTests {
     try complete.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 22)
     }
-    // The last three segments were created in advance and are empty.
+    // Leave out the last three segments, which were created in advance and are empty.
     for position in 0..<names.count - 3 {
       let copy = try abandonedCopy()
       try copy.fileSystem.remove(copy.path(of: names[position]))
@@ -246,7 +246,7 @@ struct OpeningTests {
     }
   }
 
-  // Use a separate process, because a failure would be a trap.
+  // Use a separate process, because a failure of this test would be a trap.
   @Test(.evidence("B2")) func `is not disturbed by a stray segment that appears later`() async {
     await #expect(processExitsWith: .success) {
       var options = StoreOptions()

@@ -28,9 +28,11 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// No read of the log shows this process that the page has changed.
+  /// This process has read the earlier version of the page, and does not learn from the log that
+  /// the page has changed.
   ///
-  /// The process has read the page before, and it has the commit in between in memory.
+  /// It has no reason to read the log again, because the commit that changed the page is already in
+  /// its memory.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)
@@ -42,7 +44,8 @@ struct OtherProcessMaintenanceTests {
         try put(first, "a", 2)
         var held: Snapshot? = try first.snapshot()
         try put(first, "b", 1)
-        // The other process checkpoints up to the held generation, in which the page is newer.
+        // The other process checkpoints up to the held generation, which contains a newer version
+        // of the page.
         let result = try second.checkpoint()
         #expect(result.checkpointedGeneration == held?.generation)
         withExtendedLifetime(held) {}
@@ -53,7 +56,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Another process has truncated the file, but this process still assumes its old length.
+  /// The other process has truncated the file, but this process still assumes the old length.
   @Test(.evidence("F6")) func `is long enough for each commit`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
     let (here, elsewhere) = try fixture()
@@ -70,7 +73,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The maintenance run is about to truncate the file to the size that was sufficient when the run
+  /// The maintenance run is about to truncate the file to a length that was sufficient when the run
   /// began.
   @Test(.evidence("F6")) func `is long enough for a commit during the maintenance run`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
@@ -100,16 +103,18 @@ struct OtherProcessMaintenanceTests {
 
   // MARK: Pages read before
 
-  /// The ways in which this process finds what another process has written and checkpointed.
+  /// The ways in which this process finds the commits that another process has made and
+  /// checkpointed.
   enum Way: CaseIterable {
-    /// It reads the groups after those that it knows.
+    /// This process reads the groups that follow those it already knows.
     case readingOn
-    /// It starts from the header slot, because the log no longer leads to the new commits.
+    /// This process starts from the header slot, because the log no longer leads to the new
+    /// commits.
     case fromTheStart
   }
 
-  /// Checkpoints a value in this process, reads it, and checkpoints another value in the other
-  /// process.
+  /// Checkpoints a value in this process and reads it, and then checkpoints another value in the
+  /// other process.
   private func exchange(_ first: Store, _ second: Store, _ way: Way) throws {
     try put(first, "a", 1)
     try first.checkpoint()
@@ -130,7 +135,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Bytes written by another process have not been verified by this process.
+  /// This process has not verified the bytes that another process has written.
   @Test(.evidence("B1"), arguments: Way.allCases)
   func `is verified again when its commits are found`(way: Way) throws {
     let (here, elsewhere) = try fixture(.mapped)
@@ -158,7 +163,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The table is that of the maintenance thread in a process without readers.
+  /// The test uses the table as the maintenance thread would, in a process without readers.
   @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
     let (here, elsewhere) = try fixture()
     try here.run { first in

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the page usage of stores with known contents.
+/// Tests the page usage reported for stores with known contents.
 @Suite("The page usage")
 struct PageUsageTests {
   private func count(_ kind: PageUsage.Kind, in pages: [PageUsage]) -> Int {
@@ -25,8 +25,7 @@ struct PageUsageTests {
       let pages = try store.pageUsage(of: store.snapshot())
       #expect(pages.count == store.statistics.pageCount)
       #expect(pages.first == PageUsage(.bitmap, usedByteCount: 4096))
-      // Only the tree of the numbers has a branch, its root; the catalog and the large keyspace
-      // have one leaf each.
+      // The only branch is the root of `numbers`. The catalog and `large` each consist of one leaf.
       #expect(count(.branch, in: pages) == 1)
       #expect(count(.leaf, in: pages) >= 2 + 200 * 60 / 4096)
       // An overflow page has a header of 32 bytes.
@@ -54,11 +53,12 @@ struct PageUsageTests {
       }
       let before = try store.pageUsage(of: store.snapshot()).filter { $0.kind == .leaf }
       for page in before { #expect(page.usedByteCount <= pageByteCount) }
-      // Loading sorted entries fills all leaves except the last leaf of the tree and the leaf of
-      // the catalog.
+      // Loading sorted entries fills all leaves except the last one of the tree and the leaf of the
+      // catalog.
       #expect(before.count { Int($0.usedByteCount) * 10 > pageByteCount * 8 } >= before.count - 2)
-      // An entry uses space for its value, the lengths in its cell, the head of its key and a slot.
-      // A leaf also has a header and the prefix of its keys, and the catalog is a leaf too.
+      // Each entry uses space for its value, the lengths in its cell, the head of its key, and a
+      // slot. Each leaf also has a header and a prefix common to its keys. The catalog is a leaf
+      // too.
       let bytes = before.reduce(0) { $0 + Int($1.usedByteCount) }
       let entries = 20_000 * (50 + 4 + 8 + 2)
       #expect(entries + before.count * 40..<entries + before.count * 56 + 200 ~= bytes)
@@ -132,7 +132,7 @@ struct PageUsageTests {
 }
 
 extension DamagedPages {
-  /// Returns the page usage of a store with these pages, opened read-only.
+  /// Opens a store with these pages read-only, and returns its page usage.
   func pageUsage(_ access: StoreOptions.Access) throws -> [PageUsage] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

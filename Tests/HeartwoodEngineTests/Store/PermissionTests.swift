@@ -11,10 +11,11 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores that this process may read but not write, because of permissions or mounts.
+/// Tests stores that this process may read but not write, because of permissions or read-only
+/// mounts.
 @Suite("A store in a given location")
 struct PermissionTests {
-  /// Returns the contents and change times of the files and the directory, as text.
+  /// Returns, as text, the contents and change times of the store's files and its directory.
   private static func traces(of fixture: StoreFixture) throws -> [String] {
     var status = stat()
     return try ([""] + fixture.names()).map { name in
@@ -35,12 +36,12 @@ struct PermissionTests {
         for number in 0..<300 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
       }
     }
-    // Make one more commit and leave it in the log, as after the death of a process.
+    // Make one more commit, and leave it in the log, as a process that dies would.
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(300, [4]) }
   }
 
-  /// Reads a store without write permission, and expects that changes are rejected.
+  /// Reads a store without having write permission, and expects that changes are rejected.
   private static func expectReadableOnly(_ fixture: StoreFixture, errno: Int32) throws {
     let before = try traces(of: fixture)
     for access in [StoreOptions.Access.mapped, .buffered] {
@@ -55,7 +56,7 @@ struct PermissionTests {
         #expect(try store.snapshot().keyspace("k")?.get(300) == [4])
         let write = #expect(throws: StorageError.self) { try store.write { _ in } }
         #expect(write?.kind == .readOnly)
-        // Open a second reader while the first one is open.
+        // Open the store for a second reader while the first one has it open.
         try fixture.run { other throws in
           #expect(try other.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
         }
@@ -73,7 +74,7 @@ struct PermissionTests {
       try Self.sample(fixture)
       for name in try fixture.names() { chmod(fixture.path(of: name), 0o444) }
       chmod(fixture.path, 0o555)
-      // This process loses its rights permanently; its parent removes the directory.
+      // This process loses its rights permanently, so its parent removes the directory.
       #expect(setgid(65_534) == 0 && setuid(65_534) == 0)
       #expect(access(fixture.path(of: "pages"), W_OK) == -1)
       try Self.expectReadableOnly(fixture, errno: EACCES)
@@ -117,7 +118,7 @@ struct PermissionTests {
           try store.write { transaction in
             for number in 0..<500 { try transaction.keyspace("k").put(number, [UInt8(round)]) }
           }
-          // A store accessed through another mount is still the same store.
+          // A store that is accessed through another mount is still the same store.
           for other in [path, path.replacing(paths[0], with: paths[5])] {
             let second = try Store(at: other)
             #expect(second.files === store.files)

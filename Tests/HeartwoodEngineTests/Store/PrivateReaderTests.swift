@@ -2,15 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a store opened read-only before any process has written to it since the machine booted.
+/// Tests a store that is opened read-only before any process has written to it since the machine
+/// booted.
 ///
-/// There are no shared counters, so only the contents of the files are known.
+/// Shared counters do not exist yet, so the store's state is known only from its files.
 @Suite("A reader without shared counters")
 struct PrivateReaderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
-  /// Returns a closed store with one entry and without counters, as after a restart of the machine,
-  /// for a writer and for a reader.
+  /// Returns fixtures, for a writer and for a reader, of a closed store with one entry and without
+  /// counters, as after a restart of the machine.
   private func fixtures() throws -> (writer: StoreFixture, reader: StoreFixture) {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -60,7 +61,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// The log contains no trace of these commits, because their segments were deleted.
+  /// The log shows nothing of these commits, because their segments have been deleted.
   @Test(.evidence("I1"), .evidence("I8"))
   func `sees commits made and checkpointed after it opened the store`() throws {
     let (writing, reading) = try fixtures()
@@ -100,7 +101,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// Before it finds the counters, the reader has a private core with its own thread.
+  /// Until the reader finds the counters, it has a private core with a thread of its own.
   @Test(.evidence("I6")) func `releases its lock when it finds the shared counters`() throws {
     var (writing, reading) = try fixtures()
     reading.options.maintenance = .background

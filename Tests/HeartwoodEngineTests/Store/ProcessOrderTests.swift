@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests actions of another process between two steps of this process.
+/// Tests actions that another process performs between two steps of this process.
 @Suite("A store in several processes")
 struct ProcessOrderTests {
   private let memory = MemoryFileSystem()
@@ -13,7 +13,7 @@ struct ProcessOrderTests {
     return .on(fileSystem, options)
   }
 
-  /// Fills about a hundred pages.
+  /// Fills about a hundred pages of a store.
   private func fill(_ store: Store) throws {
     try store.write { transaction in
       let keyspace = try transaction.keyspace("large")
@@ -43,8 +43,8 @@ struct ProcessOrderTests {
     }
   }
 
-  /// The counter is reset to its value before the maintenance run, as if the process had died
-  /// before publishing the new value.
+  /// Reset the counter to its value before the first maintenance run, as if its process had died
+  /// before it published the new value.
   @Test(.evidence("D12"))
   func `can be read while a maintenance run repeats the steps of a dead one`() throws {
     let observed = ObservedFileSystem(memory)
@@ -58,8 +58,8 @@ struct ProcessOrderTests {
         observed.onSync = { path in
           guard path.hasSuffix("/pages") else { return }
           lookCount += 1
-          // Open read-only, because closing would otherwise wait for the maintenance run, as would
-          // verification.
+          // Open the store read-only. Verifying or closing a writable store would wait for the
+          // maintenance run.
           var reader = fixture(OtherProcess(memory))
           reader.options.isReadOnly = true
           #expect(throws: Never.self) {

@@ -11,12 +11,13 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores with real processes: what a killed process leaves behind, and errors in a second
-/// process.
+/// Tests stores with real processes: what a killed process leaves behind, and which errors occur in
+/// a second process.
 @Suite("A store and other processes")
 struct ProcessTests {
-  /// Four times, a process writes numbers to the same store, records each acknowledged number in
-  /// another file, and is killed at a random time.
+  /// Four processes, one after another, write numbers to the same store.
+  ///
+  /// Each process records its acknowledged numbers in another file and is killed at a random time.
   @Test(.evidence("D4"), .evidence("I6"))
   func `lose no commit when one is killed`() async throws {
     let directory = try ScratchDirectory()
@@ -42,7 +43,7 @@ struct ProcessTests {
           number += 1
         }
       }
-      // The lock was released when the process ended.
+      // The lock must have been released when the process ended.
       let store = try Store(at: path)
       let noted = try Data(contentsOf: URL(fileURLWithPath: notes)).count / 8
       let numbers = try #require(try store.snapshot().keyspace("numbers"))
@@ -53,7 +54,8 @@ struct ProcessTests {
       #expect(!store.recovery.startedLineage, "round \(round)")
       #expect(try store.verify().findings == [], "round \(round)")
       try store.close()
-      // A commit may have been found without being recorded; it remains, so record it now.
+      // A number may have been committed without being recorded. The commit remains, so record the
+      // number now.
       let count = try numbers.count()
       try Data(count: count * 8).write(to: URL(fileURLWithPath: notes))
     }

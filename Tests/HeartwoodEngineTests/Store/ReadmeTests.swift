@@ -32,7 +32,7 @@ func trackOrders(at path: String) throws -> [String] {
 }
 // README ends
 
-/// Tests that the code in `README.md` is the code above and behaves as described.
+/// Tests that the code in `README.md` is equal to the code above, and behaves as described.
 @Suite("The code in the README")
 struct ReadmeTests {
   @Test func `runs and shows both generations`() throws {
@@ -58,7 +58,7 @@ struct ReadmeTests {
     return try String(contentsOf: package.appendingPathComponent(path), encoding: .utf8)
   }
 
-  /// Returns the text between the first `start` and the next `end`.
+  /// Returns the text between the first `start` and the `end` that follows it.
   private func between(_ start: String, _ end: String, in text: String) -> String? {
     guard let first = text.range(of: start),
       let last = text.range(of: end, range: first.upperBound..<text.endIndex)

@@ -31,7 +31,7 @@ struct ReplacedFileTests {
 
   private func kind(_ body: () throws -> Void) -> StorageError.Kind? { ForkedProcess.kind(body) }
 
-  /// Replaces a file of the store with an identical copy.
+  /// Replaces a file of the store by an identical copy.
   private func replace(_ name: String) throws {
     let path = fixture.path(of: name)
     try files.copyItem(atPath: path, toPath: path + ".copy")
@@ -55,7 +55,8 @@ struct ReplacedFileTests {
     }
   }
 
-  /// Returns the bytes of all files in the directory; empty if it does not exist.
+  /// Returns the bytes of all files in the store's directory, or an empty dictionary if the
+  /// directory does not exist.
   private func bytes() throws -> [String: [UInt8]] {
     try files.fileExists(atPath: fixture.path) ? fixture.allBytes() : [:]
   }
@@ -65,7 +66,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // If the names have not changed for a while, the store compares them in another way.
+    // The store compares the names in another way if they have not changed for a while.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)
@@ -94,7 +95,7 @@ struct ReplacedFileTests {
     let moved = fixture.path + "-moved"
     try put(1, in: store)
     try files.moveItem(atPath: fixture.path, toPath: moved)
-    // Create another store at the earlier path; neither store may affect the other.
+    // Create another store at the earlier path. Neither store may affect the other one.
     try fixture.with(OtherProcess(PosixFileSystem())).run { try put(2, in: $0) }
     let before = try fixture.allBytes()
     for key in 3..<200 { try put(key, in: store, .normal) }

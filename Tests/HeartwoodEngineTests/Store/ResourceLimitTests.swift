@@ -10,7 +10,8 @@ import Testing
   import Darwin
 #endif
 
-/// Tests system limits of a real process, each test in a separate process.
+/// Tests stores in processes that reach a limit of the system; each test runs in a process of its
+/// own.
 @Suite("A process short of resources")
 struct ResourceLimitTests {
   private static func options() -> StoreOptions {
@@ -27,7 +28,7 @@ struct ResourceLimitTests {
     private typealias LimitedResource = Int32
   #endif
 
-  /// Sets a limit, or restores it if `value` is `nil`.
+  /// Sets a limit on a resource, or restores the original limit if `value` is `nil`.
   private static func limit(_ limited: LimitedResource, to value: rlim_t?) {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -42,10 +43,10 @@ struct ResourceLimitTests {
 
   private static func limitFileSizes(to byteCount: rlim_t?) { limit(RLIMIT_FSIZE, to: byteCount) }
 
-  /// Sets the limit on descriptors to that of a shell on macOS.
+  /// Sets the limit on descriptors to the value that shells on macOS have.
   private static func limitDescriptors() { limit(RLIMIT_NOFILE, to: 256) }
 
-  /// Returns options with small segments, so that a log of some megabytes has more segments than
+  /// Returns options with segments so small that a log of a few megabytes has more segments than
   /// the process may have descriptors.
   private static func smallSegments(isMapped: Bool) -> StoreOptions {
     var options = options()
@@ -93,7 +94,7 @@ struct ResourceLimitTests {
         try Self.expectAll(elsewhere.snapshot(), 1)
         try StoreFixture.expectSound(store)
       }
-      // Nothing was checkpointed, so the complete log is still needed.
+      // No checkpoint was run, so the complete log is still needed.
       #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
       try fixture.run { store in
         #expect(descriptors(openIn: fixture.path).count < 50)
@@ -105,8 +106,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// The older generation is read from segments that a maintenance run deletes at the same time, in
-  /// this process and in another one.
+  /// This process and another one read the older generation from segments that a maintenance run
+  /// deletes meanwhile.
   @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
@@ -127,8 +128,8 @@ struct ResourceLimitTests {
       for _ in 0..<2 {
         for snapshot in old { try Self.expectAll(snapshot, 1) }
         for snapshot in newer { try Self.expectAll(snapshot, 2) }
-        // The first checkpoint advances the page file to the old generation and deletes the
-        // segments before it.
+        // The first checkpoint advances the page file to the old generation, and deletes the
+        // segments that precede this generation.
         try store.checkpoint()
       }
       let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
@@ -139,8 +140,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// Reaching the size limit of the page file must be treated as a full disk, without a signal that
-  /// ends the process.
+  /// Reaching the limit on file sizes must be treated as a full disk, and must not end the process
+  /// by a signal.
   @Test(.evidence("F1"))
   func `rolls back a transaction beyond the file size limit, and continues after it is raised`()
     async
@@ -158,7 +159,7 @@ struct ResourceLimitTests {
         #expect(error?.kind == .diskFull)
         #expect(try store.snapshot().keyspace("k")?.count() == 1)
       }
-      // A smaller commit succeeds.
+      // A smaller transaction can be committed.
       try store.write { try $0.keyspace("k").put(3, [3]) }
       Self.limitFileSizes(to: nil)
       try store.write { try $0.keyspace("k").put(2, large) }
@@ -178,7 +179,7 @@ struct ResourceLimitTests {
       while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
       #expect(errno == EMFILE)
       var failure: StorageError?
-      // A commit fails as soon as it needs a new segment, which needs a descriptor.
+      // A commit fails as soon as it needs a new segment, because a segment needs a descriptor.
       for number in 2..<100 where failure == nil {
         do {
           try store.write { try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 900)) }
@@ -190,9 +191,9 @@ struct ResourceLimitTests {
       let opening = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(opening?.errno == EMFILE)
       for descriptor in taken { close(descriptor) }
-      // The error occurred before anything was written, so it does not affect later calls.
+      // The error occurred before anything was written, so later calls are not affected by it.
       try store.write { try $0.keyspace("k").put(0, [1]) }
-      // The failed opening has not released the locks of the store.
+      // The failed opening must have released the locks of the store.
       let locks = StoreLocks(
         file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite))

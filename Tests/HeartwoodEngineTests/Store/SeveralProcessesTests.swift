@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares several processes on one store, step by step, with a dictionary for each generation.
+/// Compares a store used by several processes, step by step, with a dictionary for each generation.
 ///
-/// The processes are openings in one process that share only the files, so that every run is the
-/// same. Random numbers decide which process opens the store, runs maintenance or dies next.
+/// The processes are simulated by openings in one process that share only the files, so that every
+/// run is the same. Random numbers decide which process opens the store, runs maintenance or dies
+/// next.
 @Suite("A store of several processes")
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -103,7 +104,7 @@ struct SeveralProcessesTests {
     guard let store = world.processes[number].store else {
       let store = try world.processes[number].fixture.open()
       world.processes[number].store = store
-      // The first commit of a new lineage makes no changes.
+      // The first commit of a new lineage changes no contents.
       world.newest = try store.snapshot().generation
       world.history[world.newest] = world.content
       return try expect(store.snapshot(), world)
@@ -161,7 +162,8 @@ struct SeveralProcessesTests {
     } catch is Abandoned {}
   }
 
-  /// Pins a generation that some process holds, which must be available to all others.
+  /// Pins a generation that one of the processes holds, which all other processes must be able to
+  /// do.
   private func pinGiven(_ world: inout World, _ store: Store) throws {
     let held = world.processes.flatMap(\.held)
     if !held.isEmpty {

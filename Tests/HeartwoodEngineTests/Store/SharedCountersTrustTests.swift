@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests when the counters of an earlier process are trusted: only in the same boot and with the
-/// same files.
+/// Tests when the counters left by an earlier process are trusted, which is only in the same boot
+/// and with the same files.
 @Suite("Counters of an earlier opening")
 struct SharedCountersTrustTests {
   private func fixture(_ fileSystem: any FileSystem = MemoryFileSystem()) -> StoreFixture {
@@ -18,12 +18,12 @@ struct SharedCountersTrustTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// Commits, and releases the store as if the process had died.
+  /// Makes commits, and then releases the store as if the process had died.
   private func leave(_ fixture: StoreFixture, _ numbers: ClosedRange<Int>) throws {
     try commit(try fixture.open(), numbers)
   }
 
-  /// Opens the store and returns whether this began a new lineage; expects `count` entries.
+  /// Opens the store, expects `count` entries, and returns whether the opening began a new lineage.
   private func beginsAnew(_ fixture: StoreFixture, count: Int) throws -> Bool {
     try fixture.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == count)
@@ -58,8 +58,8 @@ struct SharedCountersTrustTests {
     #expect(try beginsAnew(fixture, count: 3))
   }
 
-  /// Otherwise the frame numbers used after the copy was made would be used again, for other
-  /// states.
+  /// If the older files were accepted, the frame numbers used since the copy was made would be used
+  /// again, for other states.
   @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
   func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
     let fixture = fixture()
@@ -85,7 +85,8 @@ struct SharedCountersTrustTests {
     SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)
   }
 
-  /// With such counters, a reader would wait for ever for a generation that is not below the floor.
+  /// A reader that trusted such counters would wait forever for a generation that is not below the
+  /// floor.
   @Test(
     .evidence("B2"),
     arguments: [

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests concurrent openings of a store, and what a reader may do.
+/// Tests concurrent openings of a store, and what a reader is allowed to do.
 @Suite("A second opening")
 struct SharingTests {
   private func sample(_ access: StoreOptions.Access = .mapped) throws -> StoreFixture {
@@ -37,7 +37,7 @@ struct SharingTests {
     #expect(try keyspace.get("large")?.count == 50_000)
   }
 
-  /// Stores are identified by device and inode, so the path does not matter.
+  /// A store is identified by device and inode number, so the path does not matter.
   @Test(.evidence("I8"))
   func `in one process shares the state of the first`() throws {
     let fixture = try sample()
@@ -180,8 +180,8 @@ struct SharingTests {
     try setPermissions(0o444, 0o555)
     defer { try? setPermissions(0o644, 0o755) }
     try readOnly(fixture).run { try expectReadable($0) }
-    // Permissions do not stop an administrator, and many containers run as one. Therefore the test
-    // checks that the engine opens no file for writing.
+    // Permissions do not restrict an administrator, and many containers run as one. The test
+    // therefore checks that the engine opens no file for writing.
     let guarded = WriteGuard(fixture.fileSystem)
     var options = fixture.options
     options.isReadOnly = true
@@ -199,7 +199,7 @@ struct SharingTests {
         try expectReadable(second)
       }
       try expectReadable(first)
-      // A writer may attach to the store, and the readers see its commits.
+      // A writer can attach to the store, and the readers then see its commits.
       try fixture.elsewhere().run { writer in
         try writer.write { try $0.keyspace("new").put(1, [1]) }
         #expect(try first.snapshot().keyspace("new")?.get(1) == [1])

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the store as a program uses it, on real files, with mapped and with buffered reading.
+/// Tests a store as a program uses it, with real files, and with both mapped and buffered reading.
 @Suite("A store")
 struct StoreTests {
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])

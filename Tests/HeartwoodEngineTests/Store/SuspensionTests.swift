@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a store that releases everything it holds and is resumed later.
+/// Tests a store that is suspended, so that it releases everything it holds, and later resumed.
 @Suite("A suspended store")
 struct SuspensionTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
@@ -29,7 +29,7 @@ struct SuspensionTests {
     try store.snapshot().keyspace("rows")?.get(7)?.first
   }
 
-  /// Returns whether any owner has locked a byte of the store's lock file.
+  /// Returns whether any byte of the store's lock file is locked by any owner.
   private static func isLocked(_ fixture: StoreFixture) throws -> Bool {
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
     return try file.lockedByOthers(in: 0..<(1 << 62)) != nil
@@ -98,7 +98,7 @@ struct SuspensionTests {
       }
       try store.resume()
       expectEnded()
-      // Releasing the ended snapshot must not release a later snapshot of the same generation.
+      // The release of the ended snapshot must not affect a later snapshot of the same generation.
       var later: Snapshot? = try store.snapshot(at: snapshot.generation)
       #expect(try later?.keyspace("rows")?.get(7)?.first == 1)
       let live = try store.liveGenerations().map(\.generation)
@@ -120,7 +120,7 @@ struct SuspensionTests {
       try Self.put(2, store)
       #expect(old != nil)
       old = nil
-      // The new snapshot still holds the lock of the generation.
+      // The new snapshot still holds the lock on the generation.
       let other = try fixture.elsewhere().open()
       try other.checkpoint()
       #expect(try other.snapshot(at: generation).keyspace("rows")?.get(7)?.first == 1)
@@ -142,8 +142,8 @@ struct SuspensionTests {
       let other = try fixture.elsewhere().open()
       if staysAlone { try other.close() }
       try store.suspend()
-      // During the suspension, either no other process has the store open at first, or one process
-      // has it open all the time.
+      // The commits during the suspension are made either by a process that opens the store only
+      // then, or by a process that has it open all the time.
       let writer = staysAlone ? try fixture.elsewhere().open() : other
       for value in 3..<9 {
         try Self.put(UInt8(value), writer)
@@ -226,7 +226,7 @@ struct SuspensionTests {
     try StoreFixture.expectSound(writer)
     try writer.close()
     #expect(try !Self.isLocked(fixture))
-    // The only process, opened read-only, has no lock other than the presence lock.
+    // This is the only process. It is read-only, so the presence lock is its only lock.
     let alone = try reading.open()
     try alone.suspend()
     #expect(try !Self.isLocked(fixture))
@@ -235,7 +235,7 @@ struct SuspensionTests {
     try alone.close()
   }
 
-  /// A read-only opening shares the state of a writable opening, including the presence lock.
+  /// The read-only opening shares the state of the writable one, including the presence lock.
   @Test(.evidence("S3")) func `is attached again, whichever opening resumes it`() throws {
     let fixture = try StoreFixture.onDisk()
     var reading = fixture
@@ -256,7 +256,8 @@ struct SuspensionTests {
     }
   }
 
-  /// A private reader checks for a writer at each pin, and reopens the store after a commit.
+  /// A private reader checks for a writer whenever it pins a generation, and reopens the store
+  /// after a commit.
   @Test(.evidence("S1"), .evidence("S3"), arguments: [false, true])
   func `stays suspended when the first writer opens the store`(stays: Bool) async throws {
     let fixture = try StoreFixture.onDisk()
@@ -278,7 +279,7 @@ struct SuspensionTests {
     try Self.put(2, writer)
     try writer.checkpoint()
     if !stays { try writer.close() }
-    // An observer of commits polls regularly, which must not resume the store.
+    // An observer of commits polls regularly. This must not resume the store.
     try await Task.sleep(for: .milliseconds(600))
     #expect(Self.kind { try store.snapshot() } == .suspended)
     if !stays { #expect(try !Self.isLocked(fixture)) }

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests what `verify()` finds in stores with incorrect pages and valid hashes.
+/// Tests what `verify()` finds in stores that contain incorrect pages with valid hashes.
 @Suite("A verification")
 struct VerificationTests {
-  /// A defect of a store, with a word that one of the findings must contain.
+  /// A defect of a store; for each defect, `word` must occur in one of the findings.
   enum Damage: String, CaseIterable, Sendable {
     case usedPageMarkedFree, freePageMarkedUsed, missingPageMarkedUsed, lostBitmap
     case childTwice, childMissing, childrenExchanged, treesExchanged, rootInUseTwice
@@ -52,7 +52,7 @@ struct VerificationTests {
     try damagePages(damage, &pages)
     let findings = try pages.findings()
     #expect(findings.contains { $0.contains(damage.word) }, "\(findings)")
-    // The findings must be the same with mapped reading.
+    // The defect must also be found with mapped reading.
     #expect(try pages.findings(.mapped).contains { $0.contains(damage.word) })
   }
 
@@ -76,7 +76,8 @@ struct VerificationTests {
     }
   }
 
-  /// Damage of an image in the log must be found as long as the image is not in the page file.
+  /// A damaged image in the log must be found for as long as the page file does not contain the
+  /// page.
   @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -121,7 +122,7 @@ struct VerificationTests {
     if damage == .missingPageMarkedUsed { page = pages.pageCount + 3 }
     pages.change(0) { bitmap in
       if damage == .lostBitmap {
-        // Replace the bitmap with an empty leaf, which is valid in itself.
+        // Replace the bitmap with an empty leaf, which is a valid page.
         bitmap.clear(24, bitmap.count - 24)
         bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
         bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
@@ -132,7 +133,7 @@ struct VerificationTests {
     }
   }
 
-  /// Returns the number of entries of a branch, and the offsets of its heads and children.
+  /// Returns the number of entries in a branch, and the offsets of its heads and of its children.
   private func fields(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
     let count = Int(branch.load16(NodeLayout.count.offset))
     let prefix = Int(branch.load16(NodeLayout.prefixLength.offset))

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests writes in a transaction whose arguments are spans borrowed from the same transaction.
+/// Tests writes whose arguments are spans borrowed from the same transaction.
 @Suite("A span borrowed from a transaction")
 struct BorrowedSpanTests {
-  /// The borrowed value moves within its leaf while it is stored in the same leaf again.
+  /// The borrowed value is moved within its leaf while it is being stored in this leaf again.
   @Test(.evidence("I4")) func `is stored as it was when it was passed`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
@@ -34,7 +34,7 @@ struct BorrowedSpanTests {
   }
 }
 
-/// Performs writes whose arguments are borrowed spans, with a model of the expected contents.
+/// Performs writes with borrowed spans as arguments, and keeps a model of the expected contents.
 private struct BorrowingRun {
   private var random: SeededGenerator
   private var model: [[Int: [UInt8]]] = [[:], [:]]
@@ -93,7 +93,7 @@ private struct BorrowingRun {
     return [UInt8](repeating: UInt8(random.below(256)), count: size)
   }
 
-  /// Stores a value under another key, using chunks of the size that is stored in a page.
+  /// Stores a value under another key, in chunks of the size that pages of values have.
   private func stream(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter, _ from: Int
   ) throws {
@@ -117,7 +117,7 @@ private struct BorrowingRun {
     if !range.isEmpty { model[to][key] = [UInt8](value[range]) }
   }
 
-  /// Stores a value in a savepoint that is rolled back, and then in one that is kept.
+  /// Stores a value in a savepoint that is rolled back, and then again in a savepoint that is kept.
   private func store(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter,
     _ transaction: inout WriteTransaction

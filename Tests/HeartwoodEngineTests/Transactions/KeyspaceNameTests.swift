@@ -4,9 +4,9 @@ import Testing
 
 @Suite("The name of a keyspace")
 struct KeyspaceNameTests {
-  /// Two spellings of one letter are equal as strings.
+  /// The two names are spellings of the same letter, and are equal as strings.
   ///
-  /// In an earlier version, rows put under one spelling were stored under the other.
+  /// In an earlier version, rows that were put under one spelling were stored under the other one.
   @Test func `is identified by its bytes, even within a transaction`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     #expect(composed == decomposed)

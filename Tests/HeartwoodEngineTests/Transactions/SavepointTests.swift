@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests parts of a transaction that are rolled back while the transaction continues.
+/// Tests parts of a transaction that are rolled back while the rest of the transaction continues.
 @Suite("A savepoint")
 struct SavepointTests {
   private struct RolledBack: Error {}
@@ -59,7 +59,7 @@ struct SavepointTests {
         }
         try rows.put(9, large)
       }
-      // The pages are a bitmap, the catalog, a leaf, and a large value with its index.
+      // The pages are a bitmap, the catalog, a leaf, and those of a large value with its index.
       #expect(store.statistics.pageCount < 110)
     }
   }
@@ -120,8 +120,8 @@ struct SavepointTests {
         try transaction.keyspace("a").put(1, [1])
       }
       #expect(try store.snapshot().keyspaceNames == ["a"])
-      // If the error is caught outside a savepoint, or the savepoint does not throw, the
-      // transaction cannot be committed.
+      // The transaction cannot be committed if the error is caught outside a savepoint, or if the
+      // savepoint does not rethrow it.
       #expect(throws: StorageError.self) {
         try store.write { transaction in
           try transaction.savepoint { inner in
@@ -161,7 +161,8 @@ struct SavepointTests {
         #expect(try known.count() == 1)
         #expect(try removed.count() == 2)
         #expect(try removed.get(7) == nil)
-        // This writer was opened in the savepoint, for a keyspace created before the savepoint.
+        // This writer was opened in the savepoint, but its keyspace was created before the
+        // savepoint.
         #expect(try late?.count() == 1)
         try late?.put(9, [9])
         #expect(try transaction.keyspace("late").count() == 2)
@@ -229,7 +230,7 @@ struct SavepointTests {
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     let stepCount = TestScale.pick(quick: 20, all: 60)
     for round in 0..<3 {
-      // Each opening finds the store as a dead process left it.
+      // Each opening finds the store as a process that died would have left it.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {
@@ -240,7 +241,7 @@ struct SavepointTests {
         passed.append((generation, modelled.model))
         try modelled.model.expectShown(by: store.snapshot(), "\(context), \(round), \(number)")
       }
-      // These generations are not held, so their states are rebuilt from the log.
+      // These generations are not held, so their states must be rebuilt from the log.
       for (generation, model) in passed {
         try model.expectShown(by: store.snapshot(at: generation), "\(context), \(generation)")
       }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Creates stores whose transactions have little memory, on disk and in memory.
+/// Creates stores, on disk and in memory, whose transactions may keep only a few pages in memory.
 enum SpillingFixture {
   static func make(
     _ access: StoreOptions.Access, pageByteCount: Int = 4096, memoryPageCount: Int
@@ -22,21 +22,21 @@ enum SpillingFixture {
 extension StoreFixture {
   /// Opens the store, runs `body` and verifies the complete store, but does not close it.
   ///
-  /// As after the death of a process, the next opening finds the commits only in the log.
+  /// The next opening finds the commits only in the log, as after the death of a process.
   func runUntilDeath(_ body: (Store) throws -> Void) throws {
     let store = try open()
     try body(store)
     try Self.expectSound(store)
   }
 
-  /// Expects these contents when the store is opened, and again after it was closed.
+  /// Expects the contents of `model` when the store is opened, and again after it has been closed.
   func expectReopened(_ model: KeyspaceModel) throws {
     try run { try model.expectShown(by: $0.snapshot(), "after a death") }
     try run { try model.expectShown(by: $0.snapshot(), "after a close") }
   }
 }
 
-/// Makes the same random changes in a transaction and in a model.
+/// Makes the same random changes to a transaction and to a model.
 struct ModelledTransaction {
   var model = KeyspaceModel()
   var random: SeededGenerator
@@ -49,7 +49,7 @@ struct ModelledTransaction {
     self.pageByteCount = pageByteCount
   }
 
-  /// Makes one random change or read.
+  /// Makes a random change or performs a random read.
   mutating func step(_ transaction: inout WriteTransaction) throws {
     let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
     if random.isTrue(in256: 2) {
@@ -75,7 +75,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Makes random changes, some of them in nested savepoints, some of which are rolled back.
+  /// Makes random changes, some of them in nested savepoints, of which some are rolled back.
   mutating func nestedSteps(
     _ transaction: inout WriteTransaction, count: Int, depth: Int
   ) throws {
@@ -97,7 +97,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Expects that the transaction has exactly the contents of the model.
+  /// Expects that the contents of the transaction are exactly those of the model.
   func expectShown(
     by transaction: WriteTransaction, _ location: SourceLocation = #_sourceLocation
   ) throws {

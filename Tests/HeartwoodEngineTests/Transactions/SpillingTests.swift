@@ -34,7 +34,7 @@ struct SpillingTests {
 
   @Test(arguments: [4096, 65536])
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
-    // The pages of one chunk, and the pages that lead to them, may exceed the limit.
+    // The limit may be exceeded by the pages of one chunk and by the pages that lead to them.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
@@ -103,8 +103,8 @@ struct SpillingTests {
         try rows.forEach { key, found in
           #expect(try Key.decode(key, as: Int.self) == next)
           #expect(found.array == value)
-          // Change both keyspaces during the iteration. The new row is behind the position of the
-          // iteration, so it must not be visited.
+          // Change both keyspaces during the iteration. The iteration has already passed the
+          // position of the new row, so it must not visit this row.
           try others.put(next, value)
           try rows.put(next - 1, value)
           next += 2
@@ -205,8 +205,8 @@ struct SpillingTests {
     modelled.model = before
     #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
-    // These changes are written to the frames of the rolled-back transaction, from which other
-    // pages were read.
+    // These changes are written to frames of the rolled-back transaction, from which other pages
+    // have been read.
     try store.write { transaction in
       for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
     }
@@ -217,7 +217,8 @@ struct SpillingTests {
   func `leaves no page marked as verified when it is rolled back`(
     access: StoreOptions.Access
   ) throws {
-    // Without memory for pages, each page is read back from the log before it is changed again.
+    // No pages are kept in memory, so each page is read back from the log before it is changed
+    // again.
     let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
     try fixture.run { store in
       try store.write { try $0.keyspace("rows").put(0, [0]) }
@@ -233,7 +234,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // The same changes use the same frames, so all pages must be verified again.
+      // Each attempt uses the same frames as the one before, but must verify all pages again.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }
@@ -262,7 +263,7 @@ struct SpillingTests {
       }
       #expect(try logByteCount() <= before)
     }
-    // The same segments are allocated again.
+    // Segments with the same numbers are allocated again.
     try store.write { try fill(&$0) }
     #expect(try store.snapshot().keyspace("rows")?.count() == 601)
     try StoreFixture.expectSound(store)
@@ -271,12 +272,13 @@ struct SpillingTests {
     #expect(count == 601)
   }
 
-  /// A page was changed, spilled in a savepoint on behalf of the enclosing transaction, and then
-  /// freed in the savepoint.
+  /// A page is changed, is spilled in a savepoint on behalf of the enclosing transaction, and is
+  /// then freed in the savepoint.
   ///
-  /// In an earlier version, the writer took the previous frame for the page's last one, and all
-  /// other processes the spilled frame. A maintenance run that had read the log reclaimed the
-  /// previous frame, but the next map, made from the writer's index, listed it.
+  /// In an earlier version, the writer's index then listed the frame that the page had before the
+  /// transaction, while all other processes used the spilled frame. A maintenance run that had read
+  /// the log reclaimed the older frame, but the next map, which was made from the writer's index,
+  /// still listed it.
   @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {
@@ -290,7 +292,7 @@ struct SpillingTests {
         for number in 100..<200 { try rows.put(number, [UInt8](repeating: 2, count: 100)) }
         try transaction.savepoint { _ in
           for number in 100..<200 { try rows.delete(number) }
-          // Change more pages than may be in memory, without reusing the pages freed above.
+          // Change more pages than fit in memory, without reusing the pages that were freed above.
           for number in 200..<700 { try rows.put(number, [UInt8](repeating: 3, count: 100)) }
         }
       }

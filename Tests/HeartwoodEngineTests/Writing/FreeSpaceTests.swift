@@ -7,7 +7,7 @@ import Testing
 struct FreeSpaceTests {
   private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // Make the page valid enough, as a page of a value, to be read again.
+    // Make the page a valid overflow page, at least as far as is needed to read it again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
@@ -65,8 +65,8 @@ struct FreeSpaceTests {
     #expect(try allocate(fixture) == page)
   }
 
-  /// Expects that the freed pages of both bitmaps count as replaced, including the pages of large
-  /// values.
+  /// Expects that the pages freed in the ranges of both bitmaps, including pages of large values,
+  /// are reported as replaced.
   private func expectFreed(_ before: Snapshot, _ after: Snapshot) throws {
     let difference = try PageDifference(from: before.state, to: after.state)
     let freed = difference.replaced.filter { !difference.written.contains($0) }
@@ -75,7 +75,7 @@ struct FreeSpaceTests {
     #expect(!freed.contains(32_512))
   }
 
-  /// A bitmap of 4,096 bytes covers 32,512 pages, including the bitmap itself.
+  /// A bitmap of 4,096 bytes covers 32,512 pages, one of which is the bitmap itself.
   @Test(.evidence("B5")) func `continues in a second bitmap`() throws {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
     #expect(perBitmap == 32_512)
@@ -93,8 +93,8 @@ struct FreeSpaceTests {
       #expect(pageCount > perBitmap + 1000)
       try StoreFixture.expectSound(store)
       try store.checkpoint()
-      // Free pages in the ranges of both bitmaps. Those at the end are truncated; the others are
-      // reused, lowest first.
+      // Free pages in the ranges of both bitmaps. The pages at the end are truncated; the others
+      // are reused, beginning with the lowest one.
       let before = try store.snapshot()
       try store.write { transaction in
         for number in [2, 16] { try transaction.keyspace("large").delete(number) }

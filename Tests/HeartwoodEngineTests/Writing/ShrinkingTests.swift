@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests page counts that decrease when the last pages become free, and then increase again.
+/// Tests page counts that decrease when the last pages become free, and later increase again.
 @Suite("The end of the page file")
 struct ShrinkingTests {
   private static func options(_ access: StoreOptions.Access = .mapped) -> StoreOptions {
@@ -28,11 +28,11 @@ struct ShrinkingTests {
       try store.write { try $0.keyspace("large").put(1, Self.large) }
       #expect(store.statistics.pageCount > before + 90)
       try store.write { try $0.keyspace("large").delete(1) }
-      // The root of the second keyspace is still in use.
+      // The root of the keyspace `large` is still in use.
       #expect(store.statistics.pageCount == before + 1)
       try store.write { try $0.removeKeyspace("large") }
       #expect(store.statistics.pageCount == before)
-      // A keyspace created and removed in one transaction has no effect.
+      // A keyspace that is created and removed in the same transaction leaves no pages behind.
       try store.write { transaction in
         try transaction.keyspace("large").put(1, Self.large)
         try transaction.removeKeyspace("large")
@@ -42,7 +42,7 @@ struct ShrinkingTests {
     }
   }
 
-  /// The file is truncated by at least one step, and its contents are complete.
+  /// The file is truncated only in steps, so it still contains the page that is read.
   @Test(.evidence("B3")) func `has no page after it that is read`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       let small = [UInt8](repeating: 1, count: 40_000)
@@ -75,8 +75,8 @@ struct ShrinkingTests {
     #expect(try fixture.pages.allocate(.overflow, tree: 5, level: 0) == 9)
   }
 
-  /// The first page in the range of the second bitmap is the bitmap itself, which is not needed
-  /// without other pages.
+  /// The first page in the range of the second bitmap is the bitmap itself, which is unnecessary if
+  /// the range contains no other page.
   @Test func `removes a bitmap that covers no other page`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
@@ -93,12 +93,12 @@ struct ShrinkingTests {
       #expect(Int(fixture.pages.pageCount) == perBitmap)
       let before = fixture.pages.state.generation
       try fixture.beginTransaction()
-      // No images were written for pages beyond the page count.
+      // No images were written for the pages beyond the page count.
       fixture.pages.state.index.forEach(newerThan: before) { page, _ in
         #expect(page < perBitmap)
       }
       #expect(Int(fixture.pages.pageCount) == perBitmap)
-      // The index still contains the old bitmap, but a new one must be created.
+      // The index still contains the old bitmap, but a new bitmap must be created.
       for expected in 1...2 {
         last = try fixture.pages.allocate(.overflow, tree: 5, level: 0)
         try fixture.pages.writable(last).store32(1, OverflowLayout.payloadCount.offset)
@@ -127,7 +127,7 @@ struct ShrinkingTests {
       try store.checkpoint()
       #expect(try byteCount(fixture) >= 400_000)
       #expect(try larger?.keyspace("large")?.get(1) == Self.large)
-      // Let the store grow again, with other pages at the same positions.
+      // Let the store grow again, with other pages in the same locations.
       let other = [UInt8](repeating: 0xA5, count: 300_000)
       try store.write { try $0.keyspace("other").put(1, other) }
       let last = try store.snapshot()
@@ -149,8 +149,8 @@ struct ShrinkingTests {
     }
   }
 
-  /// The page counts of the commits decrease and increase; some commits are checkpointed, others
-  /// remain in the log.
+  /// The page counts of successive commits decrease and increase, and only some of the commits are
+  /// checkpointed.
   @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -184,7 +184,8 @@ struct ShrinkingTests {
         try StoreFixture.expectSound(store)
       }
       held = []
-      // In half of the rounds, do not close the store, so that the next opening runs recovery.
+      // In about half of the rounds, do not close the store, so that the next opening runs
+      // recovery.
       if random.isTrue(in256: 128) { try store.close() }
     }
     try fixture.run { store in

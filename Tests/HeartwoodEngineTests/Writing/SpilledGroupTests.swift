@@ -2,10 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests transactions that are spilled to the log in parts, both writing and scanning.
+/// Tests how transactions that are spilled in several parts are written to the log and found by
+/// scanners.
 @Suite("A transaction spilled in parts")
 struct SpilledGroupTests {
-  /// Writes parts of a transaction without a commit mark.
+  /// Writes parts of a transaction, without a commit mark.
   private func spill(
     _ parts: [[PageNumber]], _ writer: inout LogWriter
   ) throws -> [LogWriter.Location] {
@@ -19,7 +20,7 @@ struct SpilledGroupTests {
     }
   }
 
-  /// Writes the rest of a transaction and the commit mark.
+  /// Writes the rest of a transaction, with the commit mark.
   private func commit(
     _ pages: [PageNumber], voids: [VoidRange] = [], _ writer: inout LogWriter, _ log: LogFixture
   ) throws -> [FrameNumber] {
@@ -38,7 +39,7 @@ struct SpilledGroupTests {
     let second = try spill([[2, 4]], &writer)
     #expect(try log.commits().count == 1)
     let frames = try commit([1], &writer, log)
-    // A segment has six frames: slots 0 and 7 of its eight slots have none.
+    // A segment has eight slots. Slots 0 and 7 contain no frames, so six frames are left.
     #expect(first.map(\.frames) == [[4, 5], [9]])
     #expect(first.map(\.range.first) == [3, 6])
     #expect(second.map(\.frames) == [[11, 12]])
@@ -67,8 +68,8 @@ struct SpilledGroupTests {
     let first = try log.commit([9])
     var given = try log.writer()
     _ = try spill([[1, 2], [3], [4, 5, 6], [7]], &given)
-    // The process continues after the abandoned transaction, and overwrites only some of its
-    // frames.
+    // The process continues after the abandoned transaction, and overwrites only some frames of
+    // this transaction.
     let second = try log.commit((0..<UInt32(length)).map { $0 })
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
@@ -118,7 +119,7 @@ struct SpilledGroupTests {
     }
     #expect(coalesced() == [])
     #expect(coalesced((4, 5), (1, 3)) == [VoidRange(first: 1, last: 5)])
-    // The slots between frames 6 and 9 are a footer and a header.
+    // Between frames 6 and 9 are only the slots of a footer and a header.
     #expect(coalesced((9, 12), (1, 6)) == [VoidRange(first: 1, last: 12)])
     #expect(coalesced((1, 10), (2, 3)) == [VoidRange(first: 1, last: 10)])
     #expect(
@@ -139,7 +140,7 @@ struct SpilledGroupTests {
       group.voids = [range, (2, 2), range]
       try log.write(group.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed), at: 1)
       let found = try #require(try log.commits().first)
-      // The images are in frames 2, 3, 4 and 5.
+      // The transaction's images are in frames 2 to 5.
       let kept = (3...5 as ClosedRange<FrameNumber>).filter { $0 < range.0 || $0 > range.1 }
       #expect(found.images.map(\.frame) == kept, "range \(number)")
     }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the pages of a transaction: in memory, in the log, and retained for savepoints.
+/// Tests the pages of a transaction, which are in memory, in the log, or retained for savepoints.
 @Suite("The pages of a transaction")
 struct WorkingPagesTests {
   private func fixture() throws -> TreeFixture {
@@ -53,8 +53,8 @@ struct WorkingPagesTests {
       _ = try fixture.put(Self.key(3), [UInt8(depth + 2)])
       #expect(pages.memoryPageCount == depth + 1)
     }
-    // Pages replaced in an inner savepoint are kept for the outer savepoint only if it has no copy
-    // of them.
+    // When the inner savepoint is released, the pages that it replaced are kept only if the outer
+    // savepoint does not have copies of these pages.
     pages.releaseSavepoint()
     #expect(pages.memoryPageCount == 5)
     #expect(try fixture.get(Self.key(3)) == [7])

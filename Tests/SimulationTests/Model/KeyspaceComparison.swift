@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Compares one keyspace of a snapshot or a transaction with its expected rows.
+/// Compares a keyspace of a snapshot or a transaction with the rows that it should contain.
 struct KeyspaceComparison<Reader: KeyspaceReading> {
   let keyspace: ModelKeyspace
   let reader: Reader
@@ -14,7 +14,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
       try reader.count() == rows.count, "\(keyspace.name) does not count \(rows.count) keys")
   }
 
-  /// Compares some entries, using a randomly chosen kind of read.
+  /// Compares some of the entries, with a kind of read that is chosen at random.
   func compareSome(_ random: inout SeededGenerator) throws {
     switch random.below(6) {
     case 0, 1: for _ in 0..<12 { try compareValue(of: keyspace.key(&random), &random) }
@@ -115,7 +115,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
         + " \(upper as Any), reversed \(reversed), limit \(limit)")
   }
 
-  /// Moves a cursor back and forth and compares its positions.
+  /// Moves a cursor back and forth, and compares its positions with the expected ones.
   private func compareWalk(_ random: inout SeededGenerator) throws {
     let cursor = reader.cursor()
     var position: Int?
@@ -144,7 +144,8 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
     }
   }
 
-  /// Expects that a cursor has moved to the row at a position, or past the end if it is `nil`.
+  /// Expects that a cursor has moved to the row at `position`, or past the end if `position` is
+  /// `nil`.
   func expect(_ cursor: Cursor, at position: Int?, _ moved: Bool) throws {
     try ModelMismatch.unless(
       moved == (position != nil) && cursor.isValid == moved,
@@ -160,14 +161,14 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
 }
 
 extension RawSpan {
-  /// Appends a copy of the bytes to `array`.
+  /// Appends the bytes to `array`.
   fileprivate func append(to array: inout [UInt8]) {
     withUnsafeBytes { array.append(contentsOf: $0) }
   }
 }
 
 extension ReferenceContent {
-  /// Compares some of the contents of a snapshot, in randomly chosen ways.
+  /// Compares some of the contents of a snapshot, in ways that are chosen at random.
   func compareSome(_ snapshot: Snapshot, _ random: inout SeededGenerator) throws {
     try ModelMismatch.unless(try snapshot.keyspaceNames == names, "the keyspaces are not \(names)")
     for _ in 0..<3 {
@@ -182,7 +183,7 @@ extension ReferenceContent {
     }
   }
 
-  /// Compares all contents of a snapshot.
+  /// Compares the complete contents of a snapshot.
   func compareAll(_ snapshot: Snapshot) throws {
     try ModelMismatch.unless(try snapshot.keyspaceNames == names, "the keyspaces are not \(names)")
     for keyspace in ModelKeyspace.all {

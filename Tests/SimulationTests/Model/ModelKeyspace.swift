@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One of the keyspaces of a run, with the type of its keys.
+/// A keyspace of a run, and the type of its keys.
 struct ModelKeyspace: Sendable {
   enum Kind: Sendable {
     case integers
@@ -13,7 +13,7 @@ struct ModelKeyspace: Sendable {
 
   let name: String
   let kind: Kind
-  /// The number of different keys, which are made from 0 and the numbers below this one.
+  /// The number of different keys, which are derived from the numbers below this one.
   let keyCount: Int
 
   static let all = [
@@ -35,7 +35,7 @@ struct ModelKeyspace: Sendable {
   /// Returns a random key.
   func key(_ random: inout SeededGenerator) -> ModelKey { key(random.below(keyCount)) }
 
-  /// Returns the key for a number; different numbers have different keys.
+  /// Returns the key for a number; different numbers result in different keys.
   func key(_ number: Int) -> ModelKey {
     switch kind {
     case .integers: .integer(number % 2 == 0 ? number : -number << 33)
@@ -48,7 +48,8 @@ struct ModelKeyspace: Sendable {
     }
   }
 
-  /// Returns a random value, often of a length near a limit at which values are stored differently.
+  /// Returns a random value, often with a length near one of the limits at which the storage of
+  /// values changes.
   static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let page = pageByteCount - 32
@@ -56,7 +57,7 @@ struct ModelKeyspace: Sendable {
     var count = max(0, edges[random.below(edges.count)] + random.below(5) - 2)
     if random.isTrue(in256: 3) { count = random.below(160 << 10) }
     var value = [UInt8](repeating: UInt8(random.below(256)), count: count)
-    // Make the pages of a large value differ, so that reading the wrong page is detected.
+    // Make the pages of a large value differ, so that a read of the wrong page is detected.
     for offset in stride(from: 0, to: count, by: 256) {
       value[offset] = UInt8(truncatingIfNeeded: random.next())
     }
@@ -71,7 +72,7 @@ enum ModelKey {
   case bytes([UInt8])
   case parts(Key)
 
-  /// The encoded form of the key.
+  /// The encoded key.
   var encoded: Key {
     switch self {
     case .integer(let integer): Key(integer)
@@ -82,7 +83,7 @@ enum ModelKey {
   }
 }
 
-/// The read operations of one keyspace that snapshots and transactions share.
+/// The read operations on a keyspace that snapshots and transactions have in common.
 protocol KeyspaceReading {
   func count() throws -> Int
   func get(_ key: Int) throws -> [UInt8]?

@@ -56,8 +56,8 @@ extension ModelRun {
     try expectKept(store)
   }
 
-  /// Expects that the log stays within the bound of K3; without held generations, it is almost
-  /// empty.
+  /// Expects that the length of the log is within the bound of K3, and that the log is almost empty
+  /// if no generations are held.
   private func expectBoundedLog(_ store: Store) throws {
     guard case .files = setting.storage else { return }
     let statistics = store.statistics
@@ -86,7 +86,8 @@ extension ModelRun {
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
 
-  /// Pins a generation between two steps of a compaction, which must not change the contents.
+  /// Takes a snapshot between two steps of a compaction, which must not change the contents of the
+  /// store.
   private func pinWhileCompacting(_ store: Store) {
     guard held.count < 14, let snapshot = try? store.snapshot() else { return }
     held.append(Held(snapshot: snapshot, content: content))
@@ -95,7 +96,9 @@ extension ModelRun {
 
   // MARK: Closing and opening
 
-  /// Closes the store, to be reopened later; held snapshots can be read until they are released.
+  /// Closes the store, so that it is reopened later.
+  ///
+  /// Snapshots that are held can still be read until they are released.
   func reopen(_ store: Store) throws {
     try store.close()
     do {
@@ -107,13 +110,13 @@ extension ModelRun {
     self.store = nil
   }
 
-  /// Kills the process, which loses only its locks.
+  /// Kills the process, which loses nothing but its locks.
   func kill() throws {
     guard let disk else { return }
     try abandon(for: disk.killed())
   }
 
-  /// Cuts the power, which may undo the newest unsynced commits.
+  /// Cuts the power, which may undo the newest commits if they are not durable.
   func cutPower() throws {
     guard let disk else { return }
     let mode = CrashMode.allCases[random.below(CrashMode.allCases.count)]
@@ -121,7 +124,7 @@ extension ModelRun {
     isAfterPowerCut = true
   }
 
-  /// Releases the store without closing it, and continues with another disk.
+  /// Releases the store without closing it, and continues on another disk.
   private func abandon(for disk: SimulatedDisk) throws {
     held = []
     store = nil
@@ -130,7 +133,7 @@ extension ModelRun {
     fixture = .on(disk, setting.options)
   }
 
-  /// Opens the store and compares all its contents.
+  /// Opens the store, and compares all of its contents.
   func open() throws -> Store {
     let store = try fixture.open()
     self.store = store
@@ -145,7 +148,7 @@ extension ModelRun {
     return store
   }
 
-  /// Adopts the generation that a power cut has left; throws if a durable commit is lost.
+  /// Adopts the generation that is left after a power cut, or throws if a durable commit is lost.
   private func acceptLoss(_ snapshot: Snapshot) throws {
     let number = try ModelTransaction.number(of: snapshot)
     guard number >= durableNumber,

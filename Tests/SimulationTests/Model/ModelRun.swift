@@ -1,10 +1,10 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The storage and the options of a run's store.
+/// The kind of storage and the options of a run's store.
 struct ModelSetting: CustomStringConvertible {
   enum Storage {
-    /// Real files, on the file system of the machine.
+    /// Real files, in the file system of the machine.
     case files(StoreOptions.Access, StoreOptions.MaintenanceMode)
     /// A simulated disk, for runs in which processes die and the power is cut.
     case simulated(canPunch: Bool)
@@ -24,12 +24,14 @@ struct ModelSetting: CustomStringConvertible {
   let storage: Storage
   let pageByteCount: Int
 
-  /// Returns the setting for a seed; successive seeds use the settings in turn.
+  /// Returns the setting for a seed.
+  ///
+  /// Successive seeds use all settings in turn.
   static func of(seed: UInt64) -> ModelSetting { all[Int(seed % UInt64(all.count))] }
 
   var description: String { "\(storage), pages of \(pageByteCount)" }
 
-  /// The options of the store, with limits so small that maintenance and log reclamation run often.
+  /// The options of the store, with limits so low that maintenance and log reclamation run often.
   var options: StoreOptions {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
@@ -37,7 +39,7 @@ struct ModelSetting: CustomStringConvertible {
     options.checkpointLogByteCount = options.segmentByteCount * 4
     options.reclaimLogByteCount = options.segmentByteCount * 2
     options.cacheByteCount = pageByteCount * 80
-    // Make transactions larger than this spill to the log.
+    // Make transactions that are larger than this spill to the log.
     options.transactionMemoryByteCount = pageByteCount * 16
     if case .files(let access, let maintenance) = storage {
       options.access = access
@@ -47,9 +49,9 @@ struct ModelSetting: CustomStringConvertible {
   }
 }
 
-/// Runs random steps on one store, and keeps the expected contents of each of its generations.
+/// Performs random steps on one store, and keeps the expected contents of each of its generations.
 final class ModelRun {
-  /// A held snapshot, and the contents that it must have for as long as it is held.
+  /// A snapshot that is held, and the contents that it must have until it is released.
   struct Held {
     let snapshot: Snapshot
     let content: ReferenceContent
@@ -58,9 +60,9 @@ final class ModelRun {
   let setting: ModelSetting
   var random: SeededGenerator
   var fixture: StoreFixture
-  /// The disk, or `nil` on the file system of the machine.
+  /// The simulated disk, or `nil` if the store is in the file system of the machine.
   var disk: SimulatedDisk?
-  /// The open store, or `nil` between two openings.
+  /// The open store, or `nil` while the store is not open.
   var store: Store?
 
   /// The expected contents of the newest generation.
@@ -68,16 +70,16 @@ final class ModelRun {
   var newest = Generation(frame: 0)
   /// The expected contents of each generation that may still be readable.
   var history: [Generation: ReferenceContent] = [:]
-  /// The generations that have expired and must never be readable again.
+  /// The generations that have expired and must never become readable again.
   var expired: Set<Generation> = []
   var held: [Held] = []
-  /// The generation of each name.
+  /// The generation to which each name refers.
   var kept: [String: Generation] = [:]
   /// The number of the newest transaction that a power cut must not undo.
   var durableNumber = 0
   /// The number of transactions so far, including transactions that were rolled back.
   var transactionCount = 0
-  /// Whether the power was cut and the store has not been opened since.
+  /// Whether the power was cut and the store has not been opened since then.
   var isAfterPowerCut = false
   private var copyCount = 0
 
@@ -99,7 +101,7 @@ final class ModelRun {
     history[newest] = content
   }
 
-  /// Runs a number of steps, then releases everything and checks what is left.
+  /// Performs a number of steps, and then releases everything and checks what is left.
   func run(stepCount: Int) throws {
     for number in 1...stepCount {
       let step = ModelStep.next(&random)
@@ -142,7 +144,7 @@ final class ModelRun {
     }
   }
 
-  /// Returns a random held snapshot, or a new one.
+  /// Returns a random snapshot that is already held, or a new one.
   func anyHeld(_ store: Store) throws -> Held {
     guard !held.isEmpty, random.isTrue(in256: 224) else {
       return Held(snapshot: try store.snapshot(), content: content)
@@ -168,13 +170,15 @@ final class ModelRun {
       report.entryCount == content.entryCount
         && report.keyspaceCount == content.keyspaces.count,
       "verification counted \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
-    // Background maintenance holds the pages that it writes back, so wait until it releases them.
+    // Background maintenance pins the pages that it is writing back, so wait until it has released
+    // them.
     for _ in 0..<5000 where store.files.cache.pinnedCount > 0 {
       SystemThread.sleep(milliseconds: 1)
     }
     try ModelMismatch.unless(
       store.files.cache.pinnedCount == 0, "pages of the cache were not released")
-    // X4. A concurrent maintenance run may remove pages from either index, but must not change any.
+    // X4. A concurrent maintenance run may remove pages from either index, but must not change any
+    // entry.
     let state = try store.snapshot().state
     let read = try store.files.located(at: state.generation, isMapped: false).walk
     let checkpointed = store.files.counters.checkpointed

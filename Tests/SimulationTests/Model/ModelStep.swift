@@ -24,9 +24,9 @@ enum ModelStep: CaseIterable {
   case verify
   case compareAll
   case reopen
-  /// Kills the process and opens the store in another one; only on the simulated disk.
+  /// Kills the process and opens the store in another process; used only on the simulated disk.
   case kill
-  /// Cuts the power; only on the simulated disk.
+  /// Cuts the power; used only on the simulated disk.
   case cutPower
 
   /// The relative frequency of this step.
@@ -123,9 +123,10 @@ extension ModelRun {
     for lost in expired.sorted().suffix(3) { _ = try expectGiven(lost, store) }
   }
 
-  /// Requests a generation and returns its snapshot, or `nil` if it has expired.
+  /// Requests a generation, and returns its snapshot, or `nil` if it has expired.
   ///
-  /// Throws if the generation is held, but has expired, or if it had expired earlier.
+  /// - Throws: An error if the generation has expired although it is held, or is readable although
+  ///   it had expired earlier.
   @discardableResult
   func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
     do {
@@ -141,7 +142,7 @@ extension ModelRun {
     }
   }
 
-  /// Returns whether a generation is held, is named, or is the newest one.
+  /// Returns whether a generation is held, has a name, or is the newest one.
   func isHeld(_ generation: Generation) -> Bool {
     generation == newest || kept.values.contains(generation)
       || held.contains { $0.snapshot.generation == generation }

@@ -2,16 +2,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares the complete engine with a model: plain arrays that hold every generation.
+/// Compares the complete engine with a model that keeps every generation in plain arrays.
 ///
 /// Each seed is a long history of one store: thousands of changes in a dozen keyspaces, with
 /// snapshots of various ages, named generations, maintenance runs, compactions, copies, reopenings
-/// and crashes in random order. Every read must return what was written, and the log must stay
+/// and crashes, all in random order. Every read must return what was written, and the log must stay
 /// within its bound.
 @Suite("A store beside a model of it")
 struct ModelTests {
-  /// The seeds; their number is a multiple of the number of settings, so that all settings are
-  /// used.
+  /// The seeds.
+  ///
+  /// Their number is a multiple of the number of settings, so that all settings are used equally.
   private static let seeds = 0..<UInt64(TestScale.pick(quick: 8, all: 8, long: 16))
 
   @Test(

@@ -1,21 +1,21 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Performs the random operations of one transaction, on the store and on its expected contents.
+/// Performs the random operations of one transaction, both in the store and in its expected
+/// contents.
 struct ModelTransaction {
-  /// The error that a transaction throws to be rolled back.
+  /// The error that is thrown to roll back a transaction.
   struct Abandoned: Error {}
 
-  /// The name of the keyspace that contains the number of the transaction that created a
-  /// generation.
+  /// The name of the keyspace that contains the number of the last transaction.
   static let numberName = "number"
 
   let pageByteCount: Int
   var random: SeededGenerator
   var content: ReferenceContent
 
-  /// Performs random changes and reads, and writes the number, so that every transaction has a
-  /// change.
+  /// Performs random changes and reads, and then writes the number, so that every transaction
+  /// changes something.
   mutating func run(_ transaction: inout WriteTransaction, operationCount: Int) throws {
     for _ in 0..<operationCount { try operate(&transaction) }
     let number = withUnsafeBytes(of: content.number.bigEndian) { [UInt8]($0) }
@@ -29,7 +29,7 @@ struct ModelTransaction {
     return value.reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Performs some operations in a savepoint, which is rolled back in half of all cases.
+  /// Performs some operations in a savepoint, which is rolled back about half of the time.
   private mutating func operateAtSavepoint(
     _ transaction: inout WriteTransaction, depth: Int
   ) throws {
@@ -81,13 +81,16 @@ struct ModelTransaction {
   private mutating func put(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     var value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
-    // Writing the same value again is not a change of the contents, but may write to other pages.
+    // Sometimes write the same value again. This does not change the contents, but may write other
+    // pages.
     if random.isTrue(in256: 24), let old = content[keyspace.name, key.encoded] { value = old }
     try writer.put(key, value)
     content[keyspace.name, key.encoded] = value
   }
 
-  /// Streams a value in chunks; some streams end too early or throw.
+  /// Streams a value in chunks.
+  ///
+  /// Some of the streams end too early or throw.
   private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
@@ -120,7 +123,7 @@ struct ModelTransaction {
     content[keyspace.name, key.encoded] = nil
   }
 
-  /// Writes adjacent keys, so that nodes are split.
+  /// Writes many adjacent keys, so that nodes are split.
   private mutating func putMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let value = [UInt8](repeating: UInt8(random.below(256)), count: random.below(200))
     let start = random.below(keyspace.keyCount)
@@ -131,7 +134,7 @@ struct ModelTransaction {
     }
   }
 
-  /// Deletes adjacent keys, so that nodes are merged and freed.
+  /// Deletes many adjacent keys, so that nodes are merged and freed.
   private mutating func deleteMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let keys = content.rows(keyspace.name).keys
     guard !keys.isEmpty else { return }
@@ -157,7 +160,7 @@ struct ModelTransaction {
     }
   }
 
-  /// Changes the keyspace while a cursor is in use, and expects that the cursor moves on from its
+  /// Changes the keyspace while a cursor is in use, and expects that the cursor continues from its
   /// key.
   private mutating func changeBesideCursor(
     _ keyspace: ModelKeyspace, _ writer: KeyspaceWriter

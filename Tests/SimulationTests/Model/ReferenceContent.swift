@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The expected contents of one keyspace: the sorted keys, and a value for each key.
+/// The expected contents of one keyspace: its sorted keys, and a value for each key.
 ///
 /// Copies share their storage until one of them is changed, so a complete history fits in memory.
 struct ReferenceRows {
@@ -20,8 +20,8 @@ struct ReferenceRows {
     return lower
   }
 
-  /// Returns the positions of the keys from `lower` up to `upper`; empty if `upper` is before
-  /// `lower`.
+  /// Returns the positions of the keys from `lower` up to `upper`, or an empty range if `upper` is
+  /// before `lower`.
   func positions(from lower: Key?, upTo upper: Key?) -> Range<Int> {
     let first = lower.map { position(of: $0) } ?? 0
     let end = upper.map { position(of: $0) } ?? count
@@ -49,7 +49,7 @@ struct ReferenceRows {
     }
   }
 
-  /// Returns whether both values share their storage, so that they need not be compared.
+  /// Returns whether both values share their storage and are therefore equal.
   func isCopy(of other: ReferenceRows) -> Bool {
     func start<Element>(_ array: [Element]) -> UnsafePointer<Element>? {
       array.withUnsafeBufferPointer { $0.baseAddress }
@@ -65,7 +65,7 @@ struct ReferenceContent {
   /// The number of the transaction that created these contents.
   var number = 0
 
-  /// The names of the keyspaces in the order of their bytes, as in a store.
+  /// The names of the keyspaces, ordered by their bytes as in a store.
   var names: [String] { keyspaces.keys.sorted { Key($0) < Key($1) } }
 
   var entryCount: Int { keyspaces.values.reduce(0) { $0 + $1.count } }
@@ -81,8 +81,8 @@ struct ReferenceContent {
 
   mutating func remove(_ name: String) { keyspaces[name] = nil }
 
-  /// Returns the changes that lead from these contents to `target`, in the order in which a store
-  /// reports them.
+  /// Returns the changes that lead from these contents to `target`, in the order in which stores
+  /// report them.
   func changes(to target: ReferenceContent) -> [StoreChange] {
     var changes: [StoreChange] = []
     for name in Set(names).union(target.names).sorted(by: { Key($0) < Key($1) }) {
@@ -112,12 +112,14 @@ struct ReferenceContent {
 }
 
 extension [UInt8] {
-  /// Returns whether both arrays contain the same bytes; fast even without optimisation.
+  /// Returns whether both arrays contain the same bytes.
+  ///
+  /// This is fast even in a debug build.
   func holds(_ other: [UInt8]) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }
 
-  /// Returns whether a span contains the same bytes.
+  /// Returns whether the span contains the same bytes as the array.
   func holds(_ other: RawSpan) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }

@@ -5,8 +5,8 @@ import Testing
 
 /// Tests processes that commit to a store while it is deleted, moved or replaced.
 ///
-/// A process whose store is no longer the one at the path must report this. It must not write to
-/// the store that is now at the path, which must remain complete and unchanged.
+/// A process must report that its store is no longer the one at the path. It must not write to the
+/// store that is now at the path, which must remain complete and unchanged.
 @Suite("A store displaced under several processes", .serialized)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {
@@ -34,7 +34,7 @@ struct DisplacedStoreTests {
     try wait(for: .acknowledged, 20)
   }
 
-  /// Waits until each process has added at least `count` more records of a kind.
+  /// Waits until each process has added at least `count` more records of the given kind.
   private func wait(for kind: Ledger.Kind, _ count: Int) throws {
     func counts() -> [Int] {
       campaign.ledgers(.displaced).map { $0.records.count { $0.kind == kind } }
@@ -74,8 +74,8 @@ struct DisplacedStoreTests {
     }
   }
 
-  /// Replaces a file of the store with the file of the copy, as a program that restores a backup
-  /// does.
+  /// Replaces a file of the store with the same file of the copy, as a program does that restores a
+  /// backup.
   private func replace(_ name: String) throws {
     try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")
     guard rename(copy + "/restored", path + "/" + name) == 0 else {
@@ -83,7 +83,7 @@ struct DisplacedStoreTests {
     }
   }
 
-  /// Returns the bytes of all files at the path; empty if the store was deleted.
+  /// Returns the bytes of all files at the path, or an empty dictionary if the store was deleted.
   private func bytes() throws -> [String: Data] {
     guard files.fileExists(atPath: path) else { return [:] }
     var found: [String: Data] = [:]

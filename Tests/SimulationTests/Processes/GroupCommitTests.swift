@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that processes perform syncs for each other's commits.
+/// Tests that a sync by one process also covers the commits of other processes.
 @Suite("Commits of several processes", .serialized)
 struct GroupCommitTests {
   private struct Totals {
@@ -13,7 +13,7 @@ struct GroupCommitTests {
     var rate: Double { Double(commits) / seconds }
   }
 
-  /// Lets the given number of processes commit concurrently for some time; returns the totals.
+  /// Lets the given number of processes commit concurrently for some time, and returns the totals.
   private func totals(_ processCount: Int, seconds: Double) throws -> Totals {
     let campaign = try ProcessCampaign(seed: UInt64(processCount))
     for index in 0..<processCount { try campaign.add(.committer, index) { _ in } }

@@ -3,13 +3,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the information that real processes get about each other.
+/// Tests the information about each other that real processes obtain.
 @Suite("Processes that hold a store or a generation", .serialized)
 struct HolderProcessTests {
-  /// Repeats a query until its result is `expected` or a minute has passed; returns the last
+  /// Repeats a query until its result is `expected` or a minute has passed, and returns the last
   /// result.
   ///
-  /// Processes publish what they hold with a delay.
+  /// Processes publish what they hold only after a delay.
   private func stable<T: Equatable>(on expected: T, _ ask: () throws -> T) throws -> T {
     for _ in 0..<3000 {
       if try ask() == expected { break }
@@ -36,7 +36,8 @@ struct HolderProcessTests {
     waitForAll(campaign, 3)
     try store.write { try $0.keyspace("k").put(2, [2]) }
     let numbers = campaign.processNumbers
-    // A read-only process cannot publish its name, so the system's name of the program is expected.
+    // A read-only process cannot publish its name, so expect the name that the system has for its
+    // program.
     let names = ["importer", "forgotten", "heartwood-worker"]
     let expected = Dictionary(uniqueKeysWithValues: zip(numbers, names))
     func others(_ holders: [StoreHolder]) -> [Int32: String] {

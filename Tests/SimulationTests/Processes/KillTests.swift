@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests real processes on one store, some of which are killed or suspended at random.
+/// Tests real processes that use one store, some of which are killed or suspended at random.
 @Suite("Processes on one store", .serialized)
 struct KillTests {
   private static let seconds = TestScale.pick(quick: 2.0, all: 4.0, long: 12.0)

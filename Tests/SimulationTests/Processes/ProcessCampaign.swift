@@ -13,7 +13,7 @@ final class ProcessCampaign {
   private var generator: SeededGenerator
   private var workers: [Worker] = []
 
-  /// A role in the campaign, and the process that currently fills it.
+  /// A role in the campaign, and the process that currently has this role.
   private final class Worker {
     var assignment: WorkerAssignment
     var process: SpawnedProcess?
@@ -26,7 +26,7 @@ final class ProcessCampaign {
     generator = SeededGenerator(seed: seed)
   }
 
-  /// Kills all processes, so that none of them outlives the campaign.
+  /// Kills all processes, so that none of them continues after the campaign.
   deinit { for worker in workers { killNow(worker) } }
 
   func add(_ role: WorkerAssignment.Role, _ index: Int, _ change: (inout WorkerAssignment) -> Void)
@@ -44,10 +44,11 @@ final class ProcessCampaign {
   /// The PIDs of the running processes, in the order in which they were added.
   var processNumbers: [Int32] { workers.compactMap { $0.process?.number } }
 
-  /// Kills the process that was added at this position; it is not restarted.
+  /// Kills the process with the given index, in the order in which processes were added, and does
+  /// not restart it.
   func end(_ index: Int) { killNow(workers.remove(at: index)) }
 
-  /// Returns the worker program, which is next to the test bundle wherever the bundle was built.
+  /// Returns the URL of the worker program, which is in the same directory as the test bundle.
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -73,7 +74,7 @@ final class ProcessCampaign {
     worker.process = nil
   }
 
-  /// Repeatedly kills one process, or sometimes all of them, and restarts what it has killed.
+  /// Repeatedly kills one process, or sometimes all of them, and restarts the killed processes.
   func killAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -92,7 +93,7 @@ final class ProcessCampaign {
     }
   }
 
-  /// Repeatedly suspends a process for some time, and then resumes it.
+  /// Repeatedly suspends a process for some time and then resumes it.
   func stopAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -112,7 +113,7 @@ final class ProcessCampaign {
     throw SharedContent.Violation("seed \(seed): \(try said())")
   }
 
-  /// Returns the errors that the processes have reported; empty before the first process was
+  /// Returns the errors that the processes have reported, or an empty string if no process has been
   /// started.
   private func said() throws -> String {
     guard FileManager.default.fileExists(atPath: complaints) else { return "" }
@@ -123,7 +124,7 @@ final class ProcessCampaign {
     _ = FileManager.default.createFile(atPath: directory.path(of: name), contents: nil)
   }
 
-  /// Tells all processes to end, and expects that they end successfully.
+  /// Tells all processes to end, and expects all of them to end successfully.
   func finish() throws {
     signal("stop")
     let end = Date(timeIntervalSinceNow: 60)
@@ -145,13 +146,14 @@ final class ProcessCampaign {
     }
   }
 
-  /// Returns the total number of records of a kind.
+  /// Returns the total number of records of a kind in the ledgers of a role.
   func count(_ kind: Ledger.Kind, _ role: WorkerAssignment.Role) -> Int {
     ledgers(role).reduce(0) { $0 + $1.records.filter { $0.kind == kind }.count }
   }
 
-  /// Waits until there are at least `count` more records of a kind; throws if a process ends
-  /// meanwhile.
+  /// Waits until there are at least `count` more records of a kind.
+  ///
+  /// - Throws: An error if a process ends in the meantime.
   func wait(
     for kind: Ledger.Kind, _ count: Int, _ role: WorkerAssignment.Role
   ) throws {
@@ -207,10 +209,10 @@ final class ProcessCampaign {
     #expect(try locks.liveElsewhere(in: 0..<1 << 48) == [], "seed \(seed)")
   }
 
-  /// Checks that the records describe one history.
+  /// Checks that all records agree with a single history.
   ///
-  /// All reads of a generation must have found the same contents, each writer's generations must
-  /// increase, and no generation may be acknowledged twice.
+  /// All reads of a generation must have found the same contents, the generations of each writer
+  /// must increase, and no generation may be acknowledged twice.
   func expectOneHistory() {
     let commits = ledgers(.writer).map { index, records in
       (index, records.filter { $0.kind == .acknowledged })
@@ -236,10 +238,10 @@ final class ProcessCampaign {
     for (index, records) in commits { expectExplained(states, by: records, of: index) }
   }
 
-  /// Checks the number of a writer's last transaction in each state that was read.
+  /// Checks, in each state that was read, the number of a writer's last transaction.
   ///
-  /// It must not be below the last transaction acknowledged up to that generation, and must be
-  /// below the next acknowledged one.
+  /// The number must not be less than that of the writer's last transaction acknowledged up to that
+  /// generation, and must be less than that of the next one.
   private func expectExplained(
     _ states: [UInt64: Ledger.Record], by commits: [Ledger.Record], of writer: Int
   ) {

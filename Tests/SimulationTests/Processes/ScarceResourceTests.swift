@@ -5,13 +5,13 @@ import Testing
 /// Makes each call that needs a resource fail once, at each of its occurrences in a workload, while
 /// another opening of the store and another process use the store too.
 ///
-/// If a file cannot be opened, the store closes other files and tries again, so such a call fails
+/// When a file cannot be opened, the store closes other files and tries again, so this call fails
 /// twice.
 @Suite("A store short of one resource for one call", .serialized)
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
 
-  /// Returns the error of a call for which a resource is lacking.
+  /// Returns the error of a call that cannot obtain a resource.
   private static func error(_ demand: Demand, _ path: String) -> StorageError {
     switch demand {
     case .descriptor: .unchanged(.io, "No descriptor is left.", file: path, errno: 24)
@@ -43,8 +43,8 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run of the workload, with a store in which a call fails, another opening of this store,
-  /// and another process that uses it.
+  /// One run of the workload, with a store of which a call fails, another opening of this store,
+  /// and another process that uses the store.
   private final class Run {
     let fixture: StoreFixture
     let fileSystem: ObservedFileSystem
@@ -68,7 +68,7 @@ struct ScarceResourceTests {
       fixture = original.with(fileSystem)
       refusal.refused = number
       refusal.attach(to: fileSystem, demand)
-      // If the store cannot be created, a second attempt must succeed.
+      // If the store could not be created, a second attempt must succeed.
       do {
         try fixture.open().close()
       } catch let error as StorageError {
@@ -81,7 +81,9 @@ struct ScarceResourceTests {
       try process.wait(for: .opened, 1, .watcher)
     }
 
-    /// Runs a step; a `StorageError` is recorded, and the step then returns `nil`.
+    /// Runs a step.
+    ///
+    /// - Returns: The step's result, or `nil` if it threw a `StorageError`, which is recorded.
     func attempt<R>(_ body: () throws -> R) throws -> R? {
       do { return try body() } catch let error as StorageError {
         errors.append(error)
@@ -98,8 +100,8 @@ struct ScarceResourceTests {
         }
       }
       if done == nil {
-        // A commit whose sync failed may be complete, in which case the next commit makes it
-        // visible.
+        // If the sync of a commit failed, the commit may still be complete. The next commit then
+        // makes it visible.
         _ = try store.write { try $0.keyspace("n").put(0, [byte]) }
         guard try store.snapshot().keyspace("k")?.get(rows.lowerBound)?.last == byte else { return }
       }
@@ -114,8 +116,9 @@ struct ScarceResourceTests {
       }
     }
 
-    /// Runs the workload, while the other opening, which must not be affected, writes and reads
-    /// too.
+    /// Runs the workload.
+    ///
+    /// At the same time, the other opening reads and writes, and must not be affected.
     func run(_ context: String) throws {
       var opened = try attempt { try fixture.open() }
       if opened == nil { opened = try attempt { try fixture.open() } }
@@ -141,10 +144,11 @@ struct ScarceResourceTests {
       _ = try attempt { try store.compact() }
       try put(store, 200..<205, 5)
       fileSystem.onDemand = nil
-      // The other process has met no errors and has found everything that it wrote.
+      // The other process must have encountered no errors, and must have found everything that it
+      // wrote.
       try process.wait(for: .acknowledged, 2, .watcher)
       try process.finish()
-      // At most one call failed, which affected only the step that made the call.
+      // At most one call failed, and its failure affected only the step that made the call.
       #expect(errors.count <= 1, "\(context): \(errors)")
       try expectContent(watcher, context)
       try expectContent(store, context)
@@ -165,7 +169,7 @@ struct ScarceResourceTests {
     }
   }
 
-  /// The distance between tested occurrences: a long run tests all, a short run every 29th.
+  /// The distance between the occurrences that are tested. A long run tests all of them.
   private static let stride = TestScale.pick(quick: 331, all: 29, long: 1)
 
   @Test(

@@ -3,14 +3,15 @@ import HeartwoodEngine
 
 /// A child process of the tests, identified by its PID.
 ///
-/// Foundation's `Process` waits for the end of a socket, which another process started at the same
-/// moment may inherit. It would then wait for that process too.
+/// Foundation's `Process` waits until a socket is closed. If another process starts at the same
+/// moment, it may inherit this socket, and `Process` would then wait for the other process too.
 final class SpawnedProcess {
   let number: pid_t
-  /// The exit status, or 128 plus the number of the signal; `nil` while the process is running.
+  /// The exit status, or 128 plus the number of the signal that ended the process, or `nil` while
+  /// it is running.
   private(set) var status: Int32?
 
-  /// Starts a program whose standard error is appended to a file.
+  /// Starts a program, and appends its standard error to the file `complaints`.
   init(_ program: String, _ argument: String, complaints: String) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?

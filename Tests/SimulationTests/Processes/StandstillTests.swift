@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which operations other processes can perform while a suspended process holds one lock.
+/// Tests which operations are possible in other processes while a suspended process holds a lock.
 @Suite("A store with a lock held by another process", .serialized)
 struct StandstillTests {
   /// Holds a lock byte while `body` runs, like a process that was suspended during an operation.
@@ -54,7 +54,7 @@ struct StandstillTests {
     }
   }
 
-  /// The commits succeed; only the log cannot be reclaimed while the lock is held.
+  /// The commits succeed, but the log cannot be reclaimed while the lock is held.
   @Test(.evidence("I2"))
   func `can be written beyond the length at which writers wait for maintenance`() throws {
     try whileHeld(LockByte.maintenance) { store throws in

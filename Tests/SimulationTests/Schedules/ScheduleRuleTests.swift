@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which orders are explored, and how processes that hang or die are treated.
+/// Tests which orders are explored, and what happens to processes that hang or die.
 @Suite("An exploration of orders")
 struct ScheduleRuleTests {
-  /// Runs one participant for each body, in the given order, on a shared file system.
+  /// Runs one participant for each closure, in the given order, on a shared file system.
   private static func run(
     _ switches: [Schedule.Switch], on memory: MemoryFileSystem,
     _ bodies: [@Sendable (ScheduledProcess, Schedule) throws -> Void]
@@ -29,7 +29,7 @@ struct ScheduleRuleTests {
     try #require(try fileSystem.open("/f", .write))
   }
 
-  /// Increments a number in a file, and reads another part of the file in between.
+  /// Increments a number in a file, and in between reads another part of the file.
   private static func count(_ process: ScheduledProcess, _: Schedule) throws {
     let file = try file(process)
     let number = try file.bytes(at: 0, 1)[0]
@@ -37,8 +37,9 @@ struct ScheduleRuleTests {
     try file.write([number + 1], at: 0)
   }
 
-  /// Explores all orders of three participants that count; returns the counts reached and the
-  /// summary.
+  /// Explores all orders of three participants that each increment the number.
+  ///
+  /// - Returns: The numbers that were reached, and the summary of the exploration.
   private func counts(
     _ preemptionBound: Int, _ preemptions: Schedule.Preemptions = .distinct
   ) throws -> (found: Set<UInt8>, summary: Exploration.Summary) {
@@ -109,7 +110,7 @@ struct ScheduleRuleTests {
     #expect(summary.failure == nil && found == [0, 1, 2])
   }
 
-  /// Holds files that outlive the thread that opened them.
+  /// Keeps files open after the thread that opened them has ended.
   private final class Opened: @unchecked Sendable {
     // @unchecked because only one participant at a time uses the files.
     var files: [any File] = []

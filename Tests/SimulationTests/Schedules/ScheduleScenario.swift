@@ -2,23 +2,25 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The roles of the participants of a schedule, and the initial state of the store.
+/// The roles of the participants of a schedule, and the state in which the store is prepared.
 struct ScheduleScenario: Sendable, CustomTestStringConvertible {
-  /// The role of a participant, which has its own process.
+  /// The role of a participant; each participant has its own process.
   enum Role: Sendable {
-    /// Makes a number of commits.
+    /// Makes the given number of commits.
     case writer(Int, StoreOptions.Durability)
-    /// Pins the newest generation twice, and reads each snapshot while the other one is held.
+    /// Pins the newest generation twice, and reads each of the two snapshots while holding the
+    /// other.
     case reader
     /// Repeatedly runs maintenance, which reclaims frames that no held generation needs.
     case checkpointer(Int)
-    /// Repeatedly commits and then runs maintenance.
+    /// Repeatedly makes a commit and then runs maintenance.
     case housekeeper(Int)
-    /// Pins the generation of a given transaction, which may have expired unless it is held.
+    /// Pins the generation of the given transaction, which may have expired unless it is held.
     case pinner(Int)
-    /// Names a generation that is no longer the newest, and then releases the name.
+    /// Gives a name to a generation that is no longer the newest, and then releases the name.
     case keeper
-    /// Opens the store and reads; then either commits and closes it, or keeps it open.
+    /// Opens the store and reads from it, and then either commits and closes the store or keeps it
+    /// open.
     case opener(commits: Bool)
     /// Kills another participant.
     case killer(of: Int)
@@ -26,16 +28,16 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
 
   let name: String
   let roles: [Role]
-  /// The number of transactions in the store before the participants begin.
+  /// The number of transactions that are committed before the participants begin.
   var preparedCount = 2
-  /// The prepared transactions whose generations are held throughout.
+  /// The prepared transactions whose generations are held during the whole schedule.
   var held: Set<Int> = []
-  /// The prepared transaction after which a maintenance run is made.
+  /// The prepared transaction after which maintenance is run, if any.
   var passAfter: Int?
-  /// The prepared transactions whose generations are held only until that maintenance run has
-  /// ended.
+  /// The prepared transactions whose generations are held only until the end of that maintenance
+  /// run.
   var released: Set<Int> = []
-  /// Whether an idle process has the store open throughout.
+  /// Whether an idle process has the store open during the whole schedule.
   var isOpenElsewhere = true
 
   var testDescription: String { name }

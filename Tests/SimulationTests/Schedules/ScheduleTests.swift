@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the protocol between processes: the engine itself runs, step by step, in every order with
-/// few preemptions.
+/// Tests the protocol between processes by running the engine itself, step by step, in every order
+/// with few preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
   /// Returns the maximum number of runs for each number of preemptions.
   ///
-  /// Long runs explore all orders of two or three participants; other runs are limited to save
+  /// Long runs explore all orders of two or three participants. Other runs are limited to save
   /// time.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     if TestScale.current == .deep { return .max }
@@ -32,7 +32,8 @@ struct ScheduleTests {
     }
   }
 
-  /// Detects accesses that are not steps, and accesses that a step does not declare.
+  /// Detects accesses that are not steps of the schedule, and accesses that a step does not
+  /// declare.
   @Test(
     .enabled(if: TestScale.current >= .long),
     arguments: ["writer with maintenance, reader", "opener, writer"])
@@ -47,9 +48,11 @@ struct ScheduleTests {
     print("schedules: \(scenario.name): \(explored[1].runCount) of \(explored[0].runCount)")
   }
 
-  /// To run a failed order alone, insert the switches that the failure printed.
+  /// Orders to run alone.
+  ///
+  /// To investigate a failed order, add the switches that its failure has printed.
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
-    // A reader loads the newest generation, another participant commits, and a maintenance run
+    // A reader loads the newest generation; then another participant commits, and a maintenance run
     // begins.
     (
       "writer with maintenance, reader",

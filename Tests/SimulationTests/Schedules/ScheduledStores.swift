@@ -1,10 +1,10 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One run of a scenario: a new store, its participants, and what they observed.
+/// One run of a scenario: a new store, its participants, and what they have observed.
 ///
 /// Every transaction writes its number to several keyspaces, so that each generation can be checked
-/// on its own. A reader that begins after a commit was acknowledged must see that commit.
+/// by itself. A reader that begins after a commit has been acknowledged must see this commit.
 final class ScheduledStores: @unchecked Sendable {
   // @unchecked because only the participant whose turn it is uses the variables.
   private let scenario: ScheduleScenario
@@ -29,7 +29,7 @@ final class ScheduledStores: @unchecked Sendable {
     options.maintenance = .inline
   }
 
-  /// Runs a scenario in one order; returns the schedule, which contains the failures.
+  /// Runs a scenario in the given order, and returns the schedule, which contains the failures.
   static func run(_ scenario: ScheduleScenario, _ switches: [Schedule.Switch]) -> Schedule {
     let schedule = Schedule(switches)
     let stores = ScheduledStores(scenario, schedule)
@@ -42,7 +42,7 @@ final class ScheduledStores: @unchecked Sendable {
     init(_ description: String) { self.description = description }
   }
 
-  /// A process that has the store open but takes no part in the schedule.
+  /// A process that has the store open, but is not a participant of the schedule.
   private struct Bystander {
     let process: ScheduledProcess
     let store: Store
@@ -95,8 +95,8 @@ final class ScheduledStores: @unchecked Sendable {
 
   /// Checks the store after the schedule has ended.
   ///
-  /// Held generations must be unchanged, even when they are read from the files again. After all
-  /// processes have closed the store, a checkpoint must empty the log, and no lock may be left.
+  /// Generations that are held must be unchanged, even if they are read from the files again. When
+  /// all processes have closed the store, a checkpoint must empty the log, and no lock may be left.
   private func finish(_ ground: Bystander) throws {
     let other = try Bystander(memory, options)
     for process in processes + [ground.process] { process.refresh() }
@@ -150,8 +150,8 @@ final class ScheduledStores: @unchecked Sendable {
 
   // MARK: Content
 
-  /// Commits a transaction that writes its number to several keyspaces, and allocates and frees
-  /// pages.
+  /// Commits a transaction that writes its number to several keyspaces, and that allocates and
+  /// frees pages.
   @discardableResult
   private func write(
     _ store: Store, by process: ScheduledProcess, _ durability: StoreOptions.Durability
@@ -189,12 +189,13 @@ final class ScheduledStores: @unchecked Sendable {
     numbers[generation] = number
   }
 
-  /// Returns the number stored in a keyspace of a snapshot.
+  /// Returns the number that a keyspace of a snapshot contains.
   private func number(_ snapshot: Snapshot, _ name: String, _ key: Int = 0) throws -> Int {
     Self.number(try snapshot.keyspace(name)?.get(key))
   }
 
-  /// Returns the number of a snapshot's transaction, and throws if its contents are not complete.
+  /// Returns the number of the transaction that a snapshot shows, and throws if its contents are
+  /// incomplete.
   @discardableResult
   private func content(_ snapshot: Snapshot, first: Int? = nil) throws -> Int {
     let number = try first ?? self.number(snapshot, "a")
@@ -246,7 +247,8 @@ final class ScheduledStores: @unchecked Sendable {
 
   /// Returns a snapshot of the newest generation.
   ///
-  /// Throws if the snapshot lacks a commit that was acknowledged before the request.
+  /// - Throws: An error if the snapshot lacks a commit that was acknowledged before the snapshot
+  ///   was requested.
   private func snapshot(_ store: Store, _ number: Int) throws -> Snapshot {
     try processes[number].checkAcknowledged()
     let acknowledged = newestAcknowledged
@@ -258,7 +260,9 @@ final class ScheduledStores: @unchecked Sendable {
     return snapshot
   }
 
-  /// Takes two snapshots, and reads part of the first before and the rest of it after the second.
+  /// Takes two snapshots, and reads the rest of the first one only after the second one.
+  ///
+  /// A snapshot must not change, and a later snapshot must not be older.
   private func read(_ number: Int) throws {
     let store = try store(number)
     let first = try snapshot(store, number)
@@ -297,7 +301,7 @@ final class ScheduledStores: @unchecked Sendable {
 }
 
 extension ScheduleScenario.Role {
-  /// Whether the participant opens the store before the schedule begins.
+  /// Whether a participant with this role opens the store before the schedule begins.
   fileprivate var opensBefore: Bool {
     switch self {
     case .opener, .killer: false

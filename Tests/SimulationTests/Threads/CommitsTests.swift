@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests waiting for commits of this process and of other processes.
+/// Tests waiting for commits, both of this process and of other processes.
 @Suite("The commits of a store")
 struct CommitsTests {
   private static func put(_ number: Int, _ store: Store) throws -> Generation {
@@ -23,7 +23,7 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // A second iterator also starts from when the sequence was created.
+    // A second iterator also starts at the time when the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
     // An empty transaction creates no generation.
@@ -97,13 +97,13 @@ struct CommitsTests {
     try writer.close()
   }
 
-  /// Returns how long a thread waits for a commit that another process makes while it observes.
+  /// Returns how long a thread waits for a commit of another process while it observes the store.
   ///
-  /// When the observation begins, the other process has just found no observer, a result that it
-  /// caches for a tenth of a second.
+  /// When the observation begins, the other process has just found that there is no observer, and
+  /// caches this result for a tenth of a second.
   ///
-  /// - Parameter pause: The time in milliseconds between the start of the observation and the
-  ///   commit.
+  /// - Parameter pause: The time between the start of the observation and the commit, in
+  ///   milliseconds.
   private static func waitingTime(
     _ store: Store, _ writer: Store, pause: UInt64
   ) throws -> UInt64 {
@@ -125,15 +125,15 @@ struct CommitsTests {
     return SystemThread.monotonicMilliseconds - start
   }
 
-  /// The commit comes either soon after the observation began, when no other process can know about
-  /// it, or later, when the observer polls once a second.
+  /// The commit is made either so soon after the start of the observation that the other process
+  /// cannot know of it, or later, when the observer polls only once a second.
   @Test(.evidence("N2"), arguments: [20, 350])
   func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     _ = try Self.put(0, writer)
     try fixture.run { store in
-      // A busy machine may be too slow in some rounds.
+      // A busy machine may be too slow in some of the rounds.
       let times = try (0..<6).map { _ in try Self.waitingTime(store, writer, pause: pause) }
       #expect(times.contains { $0 < 300 }, "\(times)")
     }
@@ -144,14 +144,14 @@ struct CommitsTests {
     let counting = CountingFileSystem(PosixFileSystem())
     let fixture = try StoreFixture.onDisk().with(counting)
     let store = try fixture.open()
-    /// Returns how often files are touched during the given number of commits.
+    /// Returns how often files are touched by the given number of commits.
     func touches(_ count: Int) throws -> Int {
       let before = counting.counts.touches
       for number in 0..<count { _ = try Self.put(number, store) }
       return counting.counts.touches - before
     }
     #expect(try touches(200) == 0)
-    // An observer in the same process is notified without the use of the file system.
+    // An observer in the same process is notified without any use of the file system.
     var iterator: Commits.Iterator? = store.commits().makeAsyncIterator()
     #expect(try touches(3) == 0)
     #expect(await iterator?.next() == store.statistics.newestGeneration)
@@ -169,8 +169,8 @@ struct CommitsTests {
 
   @Test(.evidence("N3")) func `reach an observer without a signal, with a delay`() throws {
     let fixture = try StoreFixture.onDisk()
-    // `ObservedFileSystem` does not wake observers, as if the writer died between each commit and
-    // its signal.
+    // An `ObservedFileSystem` does not wake observers. To them, the writer seems to die after each
+    // commit and before its signal.
     let writer = try fixture.with(ObservedFileSystem(fixture.fileSystem)).open()
     _ = try Self.put(0, writer)
     try fixture.run { store in
@@ -183,7 +183,7 @@ struct CommitsTests {
   @Test(.evidence("N1")) func `reach a reader that was alone before`() async throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ = try Self.put(0, $0) }
-    // Simulate a restart of the machine, after which there are no usable counters.
+    // Simulate a restart of the machine, which leaves no usable counters.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     var reading = fixture
     reading.options.isReadOnly = true
@@ -193,7 +193,7 @@ struct CommitsTests {
     for number in 1...3 {
       let generation = try Self.put(number, writer)
       var found = await iterator.next()
-      // Opening the store may have created a generation.
+      // When the writer opened the store, it may have created a generation.
       while let seen = found, seen < generation { found = await iterator.next() }
       #expect(found == generation)
     }

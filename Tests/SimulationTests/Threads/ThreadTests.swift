@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Tests concurrent readers, writers and checkpoints, with real threads and real files.
+/// Tests readers, writers and checkpoints that run concurrently, with real threads and files.
 @Suite("A store used by threads")
 struct ThreadTests {
   private final class Failures: Sendable {
@@ -13,7 +13,7 @@ struct ThreadTests {
     var all: [String] { list.withLock { $0 } }
   }
 
-  /// Runs each body on a separate thread, and waits until all of them have ended.
+  /// Runs each closure on a separate thread, and waits until all of them have ended.
   private func concurrently(_ bodies: [@Sendable () throws -> Void], _ failures: Failures) {
     let group = DispatchGroup()
     for body in bodies {
@@ -103,8 +103,8 @@ struct ThreadTests {
     #expect(failures.all.isEmpty)
     let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
     #expect(sum == 100)
-    // Syncs are shared: while a thread waits for the sync of another thread, that sync may include
-    // its own commit.
+    // Threads share syncs: a thread that waits for the sync of another thread need not sync again
+    // if that sync includes its own commit.
     #expect(store.statistics.activity.logSyncCount <= 100)
     #expect(try store.verify().findings == [])
     try store.close()
@@ -139,7 +139,7 @@ struct ThreadTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// The object graph keeps the transaction of a save until its objects have been updated.
+  /// The object graph keeps the transaction of a save until the saved objects have been updated.
   @Test(.evidence("I3"), .evidence("I4"))
   func `shares no page buffer with a transaction that outlives its closure`() throws {
     let directory = try ScratchDirectory()

@@ -2,15 +2,15 @@ import HeartwoodEngine
 
 /// Recomputes the hashes of changed bytes, and updates every copy of these hashes.
 ///
-/// Copies must be updated because the log is a chain of hashes: if a changed page broke it, the log
-/// after that page would never be read.
+/// The copies must be updated because the log is a chain of hashes. If a changed page broke the
+/// chain, the log after that page would never be read.
 struct HashRepair {
   private let pageByteCount: Int
   /// The seed of all hashes except those of headers.
   private let seed: UInt64
   private let originals: [String: [UInt8]]
   private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []
-  /// The new value of each recomputed hash, by its old value.
+  /// The new value of each recomputed hash, keyed by its old value.
   private var renamed: [UInt64: UInt64] = [:]
 
   init(_ image: StoreImage) {
@@ -20,7 +20,7 @@ struct HashRepair {
     seed = pages.withBytes { bytes in
       bytes.count < HeaderSlotLayout.byteCount ? 0 : bytes.load64(HeaderSlotLayout.storeLow.offset)
     }
-    // Names are sorted, so segments are in the order of their frames.
+    // The names are sorted, so segments are visited in the order of their frames.
     for name in image.names where name != "counters" {
       guard let bytes = image.files[name] else { continue }
       let block = ByteBlock(count: bytes.count)
@@ -37,8 +37,8 @@ struct HashRepair {
     }
   }
 
-  /// Repairs all files: first the pages, then the structures that contain their hashes, in the
-  /// order in which hashes are copied from one to the next.
+  /// Repairs all files: first the pages, and then the structures that contain hashes, so that each
+  /// hash is final before it is copied.
   mutating func run() -> [String: [UInt8]] {
     for (name, bytes, _) in files where name == "pages" || name.hasPrefix("wal-") {
       repairPages(name, bytes)
@@ -133,7 +133,7 @@ struct HashRepair {
     where Int(offset) + HeaderSlotLayout.byteCount <= pages.count {
       let slot = pages.slice(Int(offset), HeaderSlotLayout.byteCount)
       follow(slot, HeaderSlotLayout.digest.offset)
-      // A slot that was never written is unchanged, so it remains without a hash.
+      // A slot that was never written has no hash. It is unchanged, so it is not given one.
       if isChanged(name, Int(offset), slot) { repair(slot, upTo: HeaderSlotLayout.hash.offset) }
     }
   }
@@ -150,21 +150,22 @@ struct HashRepair {
     repairEnd(map)
   }
 
-  /// Repairs a map or a list of named generations, which end with the hash of all preceding bytes.
+  /// Repairs a map or a list of named generations, which both end with the hash of all preceding
+  /// bytes.
   private func repairEnd(_ bytes: MutableBytes) {
     guard bytes.count >= 8 else { return }
     let end = bytes.count - 8
     bytes.store64(XXH64.hash(bytes.bytes.slice(0, end), seed: seed), end)
   }
 
-  /// Repairs a header, which has an unseeded hash after the bytes that the hash covers.
+  /// Repairs a header, whose unseeded hash follows the bytes that it covers.
   private func repair(_ header: MutableBytes, upTo end: Int) {
     header.store64(XXH64.hash(header.bytes.slice(0, end), seed: 0), end)
   }
 
   // MARK: Renaming
 
-  /// Replaces a hash and records its old value, which is 0 in a hole and then not recorded.
+  /// Replaces a hash, and records its old value unless that is 0, as in a hole.
   private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
     let old = bytes.bytes.load64(offset)
     guard old != hash else { return }
@@ -172,7 +173,7 @@ struct HashRepair {
     bytes.store64(hash, offset)
   }
 
-  /// Replaces a copy of a hash with the hash's new value.
+  /// Replaces a copy of a hash with the new value of that hash.
   private func follow(_ bytes: MutableBytes, _ offset: Int) {
     guard let new = renamed[bytes.bytes.load64(offset)] else { return }
     bytes.store64(new, offset)

@@ -1,13 +1,13 @@
 import HeartwoodEngine
 
-/// Damages numbers that the engine uses as counts, indexes and sizes. Because the hashes are
-/// repaired, only the checks of these numbers can detect the damage.
+/// Damages numbers that the engine uses as counts, indexes and sizes. The hashes are repaired, so
+/// only the checks of the numbers themselves can detect the damage.
 extension Mutator {
   package enum Aim: String, CaseIterable, Sendable { case counts, cells, catalog, map, kept }
 
-  /// Returns damage of one to three rounds of edits with the given aim.
+  /// Returns damage that consists of one to three rounds of edits with the given aim.
   ///
-  /// The damage has no edits if the sample has nothing to aim at.
+  /// The damage has no edits if the sample contains nothing that the aim refers to.
   package mutating func aimedDamage(
     _ aim: Aim, sample: Int, isSameBoot: Bool = false
   ) -> StoreDamage {
@@ -16,7 +16,8 @@ extension Mutator {
     return damage
   }
 
-  /// Returns the edits for one round of damage; empty if the image has nothing to aim at.
+  /// Returns the edits for one round of damage, or an empty array if the image contains nothing
+  /// that the aim refers to.
   package mutating func aimedEdits(_ aim: Aim, at image: StoreImage) -> [StoreEdit] {
     switch aim {
     case .counts: countEdits(image)
@@ -48,7 +49,7 @@ extension Mutator {
   private mutating func leaf(
     of image: StoreImage, where isWanted: (NodeView) -> Bool
   ) -> Leaf? {
-    // Use only the newest image of each page; older ones are never read.
+    // Consider only the newest image of each page, because older images are never read.
     var newest: [PageNumber: (frame: FrameNumber, leaf: Leaf)] = [:]
     for (file, name) in image.names.enumerated() where name == "pages" || name.hasPrefix("wal-") {
       guard let bytes = image.files[name] else { continue }
@@ -118,7 +119,7 @@ extension Mutator {
 
   // MARK: Numbers
 
-  /// Changes one field in the header or in a row of a file that is replaced atomically.
+  /// Changes one field in the header or in a row of a file that is always replaced atomically.
   private mutating func fieldEdits(
     _ image: StoreImage, _ name: String, fields: [Field], rows: Int, of rowFields: [Field],
     _ rowByteCount: Int

@@ -1,13 +1,13 @@
-/// Generates random damage of the kind that faults and attackers cause, reproducible from a seed.
+/// Generates random damage, like that caused by faults and attackers, from a seed.
 package struct Mutator {
   private var generator: SeededGenerator
 
   package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  /// Returns a number below a bound.
+  /// Returns a random number below `bound`.
   mutating func below(_ bound: Int) -> Int { generator.below(bound) }
 
-  /// Returns damage of one to four edits to a sample store.
+  /// Returns damage that consists of one to four edits to a sample store.
   package mutating func damage(sample: Int, repairs: Bool, isSameBoot: Bool) -> StoreDamage {
     var damage = StoreDamage(
       sample: sample, repairs: repairs, isSameBoot: isSameBoot, edits: [])
@@ -15,7 +15,8 @@ package struct Mutator {
     return damage
   }
 
-  /// Returns damage of one to three single bytes in the segment footers of a sample store.
+  /// Returns damage that changes one to three single bytes in the segment footers of a sample
+  /// store.
   package mutating func footerDamage(sample: Int, repairs: Bool) -> StoreDamage {
     var damage = StoreDamage(sample: sample, repairs: repairs, edits: [])
     let image = damage.store.image
@@ -31,7 +32,7 @@ package struct Mutator {
     return damage
   }
 
-  /// Returns a random edit of one of the files in `image`.
+  /// Returns a random edit to one of the files in `image`.
   package mutating func edit(of image: StoreImage) -> StoreEdit {
     let file = generator.below(image.names.count)
     let name = image.names[file]
@@ -71,7 +72,7 @@ package struct Mutator {
     }
   }
 
-  /// Returns the index of a page, which in most cases is not empty.
+  /// Returns the index of a random page of a file, in most cases one that is not all zero.
   private mutating func page(of name: String, in image: StoreImage) -> Int {
     let used = image.usedPages[name] ?? []
     if used.isEmpty || generator.below(10) == 0 {
@@ -80,7 +81,8 @@ package struct Mutator {
     return used[generator.below(used.count)]
   }
 
-  /// Returns an offset where a number is likely: in two of three cases near the start of a page.
+  /// Returns an offset at which a number is likely: two times out of three, one near the start of a
+  /// page.
   private mutating func numberOffset(_ pageByteCount: Int) -> Int {
     generator.below(generator.below(3) == 0 ? pageByteCount : 120)
   }

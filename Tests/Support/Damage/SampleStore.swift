@@ -1,21 +1,21 @@
 package import HeartwoodEngine
 
-/// A store for tests to damage, the same in every run: its disk, its files and its valid contents.
+/// A store for tests to damage, with the same disk, files and valid contents in every run.
 package struct SampleStore: Sendable {
   package let disk: SimulatedDisk
   package let image: StoreImage
   package let options: StoreOptions
-  /// The digests of the contents of all its generations.
+  /// The digests of the contents of all generations of the store.
   package let contents: Set<UInt64>
 
   package static let path = "/store"
 
-  /// The sample stores, which cover all kinds of pages and files, in the page file, in the log and
-  /// in both, with several page sizes.
+  /// The sample stores, which cover several page sizes and all kinds of pages and files, in the
+  /// page file, in the log and in both.
   package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
 
-  /// Returns a key longer than an abbreviated key (head), so that nodes hold few entries and trees
-  /// become deep.
+  /// Returns a key that is longer than its abbreviated form (head), so that nodes hold few entries
+  /// and trees become deep.
   package static func longKey(_ number: Int) -> Key {
     Key(String(repeating: "k", count: 20 + number % 5 * 150) + String(1000 + number))
   }
@@ -35,7 +35,7 @@ package struct SampleStore: Sendable {
       try writer.write(20, valueByteCount: 300)
       try writer.store.checkpoint()
       try writer.write(3, valueByteCount: 9000)
-      // Small commits fill the segments, so that they get footers.
+      // Fill the segments with small commits, so that the segments get footers.
       for _ in 0..<12 { try writer.write(1, valueByteCount: 100) }
       try writer.write(2, valueByteCount: 200, .normal)
     }
@@ -61,7 +61,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Creates a store that is entirely in the page file, with free pages in between.
+  /// Creates a store that is entirely in the page file, which also contains free pages.
   private static func closed() -> SampleStore {
     make(4096, seed: 5) { writer in
       try writer.write(50, valueByteCount: 6000)
@@ -71,7 +71,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Creates a store that was never checkpointed: everything is in the log, in large pages.
+  /// Creates a store that was never checkpointed, so that everything is in the log, in large pages.
   private static func young() -> SampleStore {
     make(65_536, seed: 6) { writer in
       for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }

@@ -1,16 +1,17 @@
 package import HeartwoodEngine
 
-/// The damage that is done to a sample store before it is opened: the input of a fuzzer.
+/// The input of the fuzzer: damage to a sample store, done before the store is opened.
 package struct StoreDamage: Hashable, Sendable {
-  /// The index of the sample store in ``SampleStore/all``, modulo their number.
+  /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8
   /// Whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// Whether the store is opened in the same boot, after its process died, or in a later boot.
+  /// Whether the store is opened in the same boot, as after the death of its process, instead of in
+  /// a later boot.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 
-  /// The maximum number of edits; more would only slow down the fuzzer.
+  /// The maximum number of edits; more edits would only slow down the fuzzer.
   package static let maxEditCount = 16
   package static let maxByteCount = 2 + maxEditCount * StoreEdit.byteCount
 
@@ -21,8 +22,9 @@ package struct StoreDamage: Hashable, Sendable {
     self.edits = edits
   }
 
-  /// Decodes damage from arbitrary bytes, treating missing bytes as zeros and ignoring an
-  /// incomplete edit at the end.
+  /// Decodes damage from arbitrary bytes.
+  ///
+  /// Missing bytes are treated as zeros, and an incomplete edit at the end is ignored.
   package init(_ bytes: Bytes) {
     sample = bytes.count > 0 ? bytes.load8(0) : 0
     let flags = bytes.count > 1 ? bytes.load8(1) : 0
@@ -50,9 +52,9 @@ package struct StoreDamage: Hashable, Sendable {
 
   /// Damages the store, uses it as a program would, and reports misbehaviour of the engine.
   ///
-  /// A `StorageError` is expected behaviour.
+  /// Throwing a `StorageError` does not count as misbehaviour.
   ///
-  /// - Returns: Whether a `StorageError` was thrown, and one sentence for each finding.
+  /// - Returns: Whether a `StorageError` was thrown, and one sentence for each misbehaviour.
   /// - Throws: Any other error, which the engine must never throw.
   package func run() throws -> (metError: Bool, findings: [String]) {
     let sample = store
@@ -60,7 +62,7 @@ package struct StoreDamage: Hashable, Sendable {
     for edit in edits { image.apply(edit) }
     if repairs { image.repairHashes() }
     let disk = isSameBoot ? sample.disk.killed() : sample.disk.crashed(.everything)
-    // Corrupted sizes must not cause huge allocations.
+    // Limit the file size, so that corrupted sizes cannot cause huge allocations.
     disk.fileByteCountLimit = 64 << 20
     try image.install(on: disk, at: SampleStore.path)
     var use = StoreUse(of: disk, at: SampleStore.path, options: sample.options)

@@ -1,22 +1,22 @@
 package import HeartwoodEngine
 
-/// One change to one file of a store, as caused by a fault or an attacker.
+/// One change to one file of a store, as a fault or an attacker might make it.
 ///
-/// An edit is encoded in sixteen bytes. All its numbers are reduced to the range that is valid for
-/// the given store, so arbitrary bytes almost always decode to an edit that has an effect.
+/// An edit is encoded in sixteen bytes. Each of its numbers is reduced to the range that is valid
+/// for the store, so almost any sixteen bytes decode to an edit that has an effect.
 package struct StoreEdit: Hashable, Sendable {
   package enum Kind: UInt8, CaseIterable, Sendable {
     /// Overwrites 1 to 8 bytes with the first bytes of `value`.
     case write
-    /// Adds `value` to the number of 1, 2, 4 or 8 bytes at the offset.
+    /// Adds `value` to the number of 1, 2, 4 or 8 bytes at `offset`.
     case add
-    /// Inverts those bits of the next 8 bytes that are set in `value`.
+    /// Inverts the bits of the next 8 bytes that are set in `value`.
     case flip
     /// Overwrites `count` bytes with the lowest byte of `value`.
     case fill
     /// Overwrites the page with page `count` of the same file.
     case copyPage
-    /// Truncates the file at the offset.
+    /// Truncates the file at `offset`.
     case cut
     /// Appends `count` bytes, each equal to the lowest byte of `value`.
     case extend
@@ -27,11 +27,11 @@ package struct StoreEdit: Hashable, Sendable {
   }
 
   package var kind: Kind
-  /// The index of the file in the sorted names.
+  /// The index of the file in the sorted list of file names.
   package var file: UInt8
-  /// The index of a page-sized range of bytes, counted from the start of the file.
+  /// The index of a range of bytes as long as a page, counted from the start of the file.
   package var page: UInt16
-  /// The byte offset in the page.
+  /// The byte offset within that range.
   package var offset: UInt16
   package var count: UInt16
   package var value: UInt64

@@ -1,14 +1,15 @@
 import HeartwoodEngine
 
-/// The files of a store as bytes that can be changed while no process has the store open.
+/// The bytes of a store's files, which can be changed while no process has the store open.
 package struct StoreImage: Sendable {
-  /// The sorted names of all files that were not empty at first, including files removed since.
+  /// The sorted names of all files that were originally not empty, including files that were
+  /// removed since.
   package let names: [String]
   package let pageByteCount: Int
   /// The files before the first edit.
   let originals: [String: [UInt8]]
   package internal(set) var files: [String: [UInt8]]
-  /// The indexes of the page-sized ranges of each file that are not all zero.
+  /// For each file, the indexes of the page-sized ranges that are not all zero.
   package let usedPages: [String: [Int]]
 
   package init(_ files: [String: [UInt8]], pageByteCount: Int) {
@@ -30,7 +31,7 @@ package struct StoreImage: Sendable {
     }
   }
 
-  /// Returns the number of page-sized ranges in a file; the last one may be incomplete.
+  /// Returns the number of page-sized ranges in a file, including an incomplete one at the end.
   func pageCount(of name: String) -> Int {
     ((files[name]?.count ?? 0) + pageByteCount - 1) / pageByteCount
   }
@@ -76,7 +77,7 @@ package struct StoreImage: Sendable {
     files[name] = bytes
   }
 
-  /// Adds to a number of `width` bytes, wrapping around on overflow.
+  /// Adds `value` to the number of `width` bytes at `offset`, wrapping around on overflow.
   private static func add(_ value: UInt64, width: Int, to bytes: inout [UInt8], _ offset: Int) {
     guard offset + width <= bytes.count else { return }
     var sum: UInt64 = 0
@@ -98,7 +99,7 @@ package struct StoreImage: Sendable {
     self.init(files, pageByteCount: pageByteCount)
   }
 
-  /// Writes the changed files to a disk that has the original files.
+  /// Writes the changed files to the disk from which the originals were read.
   ///
   /// Files are changed in place, because the next process identifies them by inode.
   package func install(on disk: SimulatedDisk, at path: String) throws {
@@ -111,7 +112,7 @@ package struct StoreImage: Sendable {
       try file.setByteCount(UInt64(bytes.count))
       if !bytes.isEmpty { try file.write(bytes, at: 0) }
       guard name == "counters", bytes.count >= CountersLayout.byteCount else { continue }
-      // Change the mapped memory too, because the next process reads the counters from there.
+      // Change the mapped memory too, because the next process reads the counters through it.
       let counters = try file.mapShared(byteCount: CountersLayout.byteCount)
       bytes.withBytes { counters.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
     }

@@ -1,9 +1,10 @@
 package import HeartwoodEngine
 
-/// Uses a possibly damaged store in every way a program can, and records misbehaviour that no
+/// Uses a possibly damaged store in every way that a program can, and records misbehaviour that no
 /// damage can excuse.
 ///
-/// The use has several parts. A `StorageError` ends the current part, and the next part begins.
+/// The use consists of several parts. A `StorageError` ends the current part only; the next part
+/// then begins.
 package struct StoreUse {
   private let disk: SimulatedDisk
   private let path: String
@@ -15,8 +16,8 @@ package struct StoreUse {
   /// The digests of the contents of all snapshots read before anything was written.
   package private(set) var contents: Set<UInt64> = []
 
-  /// The entry count at which a walk is considered endless: files of a few megabytes cannot hold
-  /// this many entries.
+  /// The number of entries after which a scan is considered endless; files of a few megabytes
+  /// cannot hold as many.
   private static let entryLimit = 1_000_000
 
   package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {
@@ -51,8 +52,8 @@ package struct StoreUse {
     do { try part(&self) } catch is StorageError { metError = true }
   }
 
-  /// Records a finding if the store was sound at first, no error has occurred, and verification now
-  /// reports a finding.
+  /// Verifies the store, and records a finding if the store was sound at first and has become
+  /// unsound although no error has occurred.
   private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
     let found = try store.verify().findings
     if wasSound, !metError, let first = found.first {
@@ -98,7 +99,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// Reads a snapshot in all ways other than the scan that computes the digest.
+  /// Reads a snapshot in all ways except the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }
@@ -145,7 +146,7 @@ package struct StoreUse {
     }
   }
 
-  /// Counts an entry of a walk, and throws once the walk is considered endless.
+  /// Counts an entry of a scan, and throws once the scan is considered endless.
   private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
@@ -170,8 +171,8 @@ package struct StoreUse {
     }
   }
 
-  /// Frees every second cell of the nodes, then needs more contiguous space than they have, so that
-  /// nodes are compacted while some of their cells are free.
+  /// Frees every second cell of the nodes, and then writes values that need more contiguous space
+  /// than the nodes have, so that nodes are compacted while some of their cells are free.
   private static func rewrite(_ keyspace: KeyspaceWriter, _ largeByteCount: Int) throws {
     for (freed, byteCount) in [(0, largeByteCount), (1, largeByteCount), (0, 30)] {
       var keys: [Key] = []

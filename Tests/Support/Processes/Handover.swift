@@ -9,7 +9,8 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// A generation that one process holds and offers to other processes through a file.
+/// An offer, made through a file, of a generation that one process holds and other processes may
+/// pin.
 ///
 /// The sender keeps the file locked. When the sender ends, the system releases the lock, which
 /// voids the offer.
@@ -22,7 +23,8 @@ final class Handover {
 
   private let descriptor: Int32
 
-  /// Opens the sender's own file; returns `nil` while its previous process still has the lock.
+  /// Opens the sender's own file, or returns `nil` if the previous process of this sender still
+  /// holds the lock.
   init?(sendingAt path: String) {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -31,7 +33,7 @@ final class Handover {
     }
   }
 
-  /// Opens a sender's file for the receiver; returns `nil` if it cannot be opened.
+  /// Opens a sender's file on behalf of a receiver, or returns `nil` if the file cannot be opened.
   init?(receivingAt path: String) {
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -39,9 +41,9 @@ final class Handover {
 
   deinit { close(descriptor) }
 
-  /// Publishes the generation that is held from now on, or `nil`.
+  /// Offers a generation that is already held, or withdraws the offer if `claim` is `nil`.
   ///
-  /// Call it with `nil` before releasing the generation.
+  /// Withdraw the offer before releasing the generation.
   func claim(_ claim: Claim?) {
     let claim = claim ?? Claim(generation: 0, hash: 0)
     let counters = [claim.generation, claim.hash, claim.generation ^ ~claim.hash]

@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// A process that holds the newest generation, or the writer lock as well, and does nothing else.
+/// A process that holds the newest generation and, if it is assigned to, the writer lock, and does
+/// nothing else.
 struct HolderRole {
   private let own: WorkerAssignment
 

@@ -10,38 +10,40 @@ import Foundation
 
 /// An append-only file, outside the store, that records what one process did to the store.
 ///
-/// A record is one `write` of 128 bytes, so a killed process leaves it complete or absent: Linux
-/// checks for a fatal signal only between the pages of a `write`, and no record crosses a page
-/// boundary. (With 80 bytes, 4 of 600 kills left half a record, and everything after it was
-/// misread.)
+/// Each record is one `write` of 128 bytes, so a process that is killed leaves the record either
+/// complete or absent: Linux checks for a fatal signal only between the pages of a `write`, and no
+/// record crosses a page boundary. (With records of 80 bytes, 4 of 600 kills left half a record,
+/// and everything after it was misread.)
 package final class Ledger {
-  /// The kind of a record, which defines the meaning of `number`, `generation` and `lasts`.
+  /// The kind of a record, which determines the meaning of `number`, `generation` and `lasts`.
   package enum Kind: UInt64 {
     /// The process has opened the store and begins a session.
     case opened = 1
-    /// The process is about to commit transaction `number` of its writer.
+    /// The process is about to commit its transaction `number`.
     case intent
-    /// Transaction `number` was committed, as `generation`.
+    /// The process has committed its transaction `number`, as `generation`.
     case acknowledged
     /// A transaction was rejected because another process held the store.
     case busy
-    /// A snapshot of the newest generation contained `lasts`, and accounts that hash to `hash`.
+    /// A snapshot of the newest generation contained `lasts`, and accounts with the hash `hash`.
     case read
-    /// A snapshot held for some time, or a generation offered by another process, contained
-    /// `lasts`, and accounts that hash to `hash`.
+    /// A snapshot that was held for some time, or that was offered by another process, contained
+    /// `lasts`, and accounts with the hash `hash`.
     case readAgain
-    /// A past generation, or one offered by another process, has expired and could not be read.
+    /// A past generation, or one that was offered by another process, has expired and could not be
+    /// read.
     case expired
-    /// The process is about to give `generation`, with contents that hash to `hash`, the name
+    /// The process is about to name `generation`, whose contents have the hash `hash`, with
     /// `number` (`keepIntent`), or has done so (`kept`).
     case keepIntent, kept
     /// The process is about to release the name `number`.
     case releaseIntent
     /// A checkpoint has finished.
     case checkpointed
-    /// In this session, the process has made `generation` commits and `number` syncs of the log.
+    /// In this session, the process made `generation` commits and `number` syncs of the log.
     case counted
-    /// Transaction `number` of this process was rejected because the store's files were replaced.
+    /// The process's transaction `number` was rejected because the files of the store were
+    /// replaced.
     case refused
   }
 
@@ -56,7 +58,7 @@ package final class Ledger {
   private static let wordCount = 16
   private let descriptor: Int32
 
-  /// Opens a ledger, creating it if necessary; new records are appended.
+  /// Opens a ledger to append records, creating the file if necessary.
   package init(at path: String) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
     precondition(descriptor >= 0, "the ledger \(path) cannot be opened")
@@ -75,7 +77,7 @@ package final class Ledger {
     precondition(count == Self.wordCount * 8, "a record was not written completely")
   }
 
-  /// Returns all records of a ledger, oldest first; empty if the file does not exist.
+  /// Returns all records of a ledger, oldest first, or an empty array if the file does not exist.
   package static func records(at path: String) -> [Record] {
     guard let bytes = FileManager.default.contents(atPath: path) else { return [] }
     precondition(bytes.count.isMultiple(of: wordCount * 8), "incomplete record in \(path)")

@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that reads complete snapshots, holds and rereads some of them, and offers them to
+/// A process that reads complete snapshots, holds some of them, rereads them, and offers them to
 /// other processes.
 struct ReaderRole {
   private struct Held {
@@ -14,7 +14,7 @@ struct ReaderRole {
   private let ledger: Ledger
   private var held: [Held] = []
   private var newest = Generation(frame: 0)
-  /// Generations that were read recently and may no longer be held.
+  /// Generations that this process read recently and that may no longer be held.
   private var past: [(generation: Generation, summary: SharedContent.Summary)] = []
 
   init(_ own: WorkerAssignment) {
@@ -37,7 +37,8 @@ struct ReaderRole {
         }
         if handover == nil { handover = Handover(sendingAt: own.handover(own.index)) }
         send(through: handover)
-        // These calls fail with `busy` if a suspended process prevents pinning an older generation.
+        // These calls throw `busy` if a suspended process makes it impossible to pin an older
+        // generation.
         do {
           try receive(store)
           try readPast(store)
@@ -51,8 +52,9 @@ struct ReaderRole {
     }
   }
 
-  /// Opens the store; returns `nil` if it does not exist yet, as this reader may start before the
-  /// first writer.
+  /// Opens the store, or returns `nil` if it does not exist yet.
+  ///
+  /// This reader may start before the first writer, which creates the store.
   private func openStore() throws -> Store? {
     do {
       return try Store(at: own.store, options: own.options)
@@ -90,7 +92,8 @@ struct ReaderRole {
       lasts: one.summary.lasts)
   }
 
-  /// Requests a generation that may have expired, and checks its contents if it is still readable.
+  /// Requests a past generation, which may have expired, and checks its contents if it is still
+  /// readable.
   private mutating func readPast(_ store: Store) throws {
     guard past.count > 12 else { return }
     let one = past.remove(at: generator.below(12))
@@ -118,7 +121,7 @@ struct ReaderRole {
     }
   }
 
-  /// Pins a generation that another reader offers, which must be readable for as long as it is
+  /// Pins a generation that another reader offers, and checks that it is readable while it is
   /// offered.
   private mutating func receive(_ store: Store) throws {
     let sender = own.index + 1 + generator.below(3)
@@ -135,8 +138,8 @@ struct ReaderRole {
     } catch let error as StorageError where error.kind == .generationExpired {
       ledger.record(.expired, generation: claim.generation)
       guard handover.currentClaim() == claim else { return }
-      // A process that was just killed may lose its locks one after another, so wait before
-      // failing.
+      // The sender may have been killed, and its locks may be released one after another. Wait
+      // before treating this as a failure.
       usleep(300_000)
       guard handover.currentClaim() != claim else {
         throw SharedContent.Violation("\(claim.generation) expired while it was held: \(error)")

@@ -1,18 +1,19 @@
 package import HeartwoodEngine
 
-/// The contents that several writers give to one store, so that each generation can be checked on
-/// its own.
+/// The contents that several writers give to one store, chosen so that each generation can be
+/// checked by itself.
 ///
-/// Each writer has its own keyspace, whose contents follow from the number of its last transaction,
-/// and another keyspace that it repeatedly creates and removes, so that the files grow and shrink.
-/// Each transaction also moves money between two shared accounts and increments a common counter.
+/// Each writer has its own keyspace, whose contents are determined by the number of its last
+/// transaction, and another keyspace that it repeatedly creates and removes, so that the files grow
+/// and shrink. Each transaction also moves money between two shared accounts and increments a
+/// common counter.
 package enum SharedContent {
   package static let writerCount = 4
   private static let accountCount = 16
   private static let ownKeyCount = 40
   private static let ballastCount = 120
 
-  /// The parts of a generation's contents that cannot be derived from other parts.
+  /// The parts of a generation's contents that cannot be derived from its other parts.
   package struct Summary: Hashable, Sendable {
     package var lasts: [UInt64]
     package var hash: UInt64
@@ -29,11 +30,11 @@ package enum SharedContent {
 
   /// Runs one transaction of a writer.
   ///
-  /// At random, some transactions are abandoned at the end.
+  /// Some transactions, chosen at random, are abandoned at the end.
   ///
   /// - Parameter begin: Called before anything is changed, with the number of the writer's last
   ///   committed transaction.
-  /// - Returns: The transaction's number and generation, or `nil` if it was abandoned.
+  /// - Returns: The number and generation of the transaction, or `nil` if it was abandoned.
   package static func write(
     _ writer: Int, to store: Store, durability: StoreOptions.Durability,
     _ generator: inout SeededGenerator, begin: (_ last: UInt64) throws -> Void
@@ -77,7 +78,7 @@ package enum SharedContent {
     try accounts.put(target, bytes(number(try accounts.get(target)) + amount))
   }
 
-  /// Writes in a savepoint that is rolled back, so these writes must never be visible.
+  /// Makes changes within a savepoint and rolls them back, so they must never be visible.
   private static func tryInVain(_ writer: Int, _ transaction: inout WriteTransaction) throws {
     do {
       try transaction.savepoint { part in
@@ -88,8 +89,9 @@ package enum SharedContent {
     } catch is Abandoned {}
   }
 
-  /// Writes or removes more data than a transaction keeps in memory; the data exists for 16
-  /// transactions, then is absent for 16.
+  /// Writes or removes more data than a transaction can keep in memory.
+  ///
+  /// The data is present for 16 transactions and then absent for 16 transactions.
   private static func changeBallast(
     _ writer: Int, _ number: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {
@@ -106,7 +108,7 @@ package enum SharedContent {
 
   // MARK: Checking
 
-  /// Reads a complete snapshot and checks that it is a consistent state of this content.
+  /// Reads a complete snapshot, and checks that it is a consistent state of these contents.
   package static func check(_ snapshot: Snapshot) throws -> Summary {
     var lasts: [UInt64] = []
     for writer in 0..<writerCount { lasts.append(try checkOwn(writer, snapshot)) }
@@ -134,7 +136,7 @@ package enum SharedContent {
     let last = number(try own.get(-1))
     let count = UInt64(ownKeyCount)
     for key in 0..<count {
-      // The newest transaction, not later than the last, that wrote this key.
+      // Find the newest transaction, up to `last`, that wrote this key.
       guard last >= key, last - (last - key) % count > 0 else { continue }
       let number = last - (last - key) % count
       guard try own.get(Int(key)) == value(writer, number) else {

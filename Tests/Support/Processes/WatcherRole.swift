@@ -1,7 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that commits and reads while other processes meet errors, which must not affect it.
+/// A process that commits and reads while other processes encounter errors, which must not affect
+/// it.
 struct WatcherRole {
   private let own: WorkerAssignment
 
@@ -18,7 +19,7 @@ struct WatcherRole {
       let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
         try $0.keyspace("watched").put(own.index, value)
       }
-      // Do not request `generation` itself: it may have expired by now.
+      // Take a snapshot instead of requesting `generation`, which may have expired by now.
       let snapshot = try store.snapshot()
       guard try snapshot.keyspace("watched")?.get(own.index) == value else {
         throw SharedContent.Violation("commit \(number) is not visible")

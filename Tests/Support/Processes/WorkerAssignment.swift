@@ -11,25 +11,27 @@ package import HeartwoodEngine
 
 /// The assignment of a worker process, which runs the program `heartwood-worker`.
 ///
-/// The worker runs until the file `stop` appears in its directory. If the store misbehaves, the
-/// worker reports it on standard error and exits with code 1.
+/// The worker runs until a file named `stop` appears in its directory. If the store misbehaves, the
+/// worker reports this on standard error and exits with code 1.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
     case writer, reader, keeper, committer, holder, watcher, displaced
   }
 
   package var role: Role
-  /// The index of the process within its role; its ledger is named after the role and the index.
+  /// The index of the process among those with the same role, which is also part of the ledger's
+  /// name.
   package var index: Int
-  /// The directory for the store, the ledgers, and the files in which readers offer generations.
+  /// The directory that contains the store, the ledgers, and the files through which readers offer
+  /// generations.
   package var directory: String
   package var seed: UInt64
   package var isMapped = true
   package var isDurable = true
   package var isReadOnly = false
-  /// The process's name in the list of holders.
+  /// The name of the process in the list of holders.
   package var name: String?
-  /// Whether a process with the role `holder` holds the writer lock too.
+  /// Whether a process with the role `holder` also holds the writer lock.
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
@@ -42,7 +44,7 @@ package struct WorkerAssignment: Codable, Sendable {
 
   package var store: String { directory + "/store" }
   package var ledger: String { directory + "/ledger-\(role)-\(index)" }
-  /// Returns the path of the file in which a reader offers generations to other readers.
+  /// Returns the path of the file through which the reader with the given index offers generations.
   package func handover(_ index: Int) -> String { directory + "/handover-\(index)" }
   package var durability: StoreOptions.Durability { isDurable ? .full : .normal }
 
@@ -58,12 +60,12 @@ package struct WorkerAssignment: Codable, Sendable {
     options.busyTimeout = .milliseconds(busyMilliseconds)
     options.isReadOnly = isReadOnly
     options.name = name
-    // Ignore failures: any output on standard error would fail the campaign.
+    // Ignore failed checkpoints, because any output on standard error would fail the campaign.
     options.checkpointDidFail = { _ in }
     return options
   }
 
-  /// Whether the worker should continue to run.
+  /// Whether the worker should continue.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
-/// A process that commits one transaction after another, and records each one before and after the
-/// commit.
+/// A process that commits one transaction after another, and records each of them before and after
+/// the commit.
 struct WriterRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator

@@ -1,16 +1,17 @@
-/// Runs all orders with few preemptions, or as many of them as the limits allow.
+/// Runs all orders of steps that have few preemptions, or as many of these orders as the limits
+/// allow.
 ///
 /// A preemption is a switch away from a participant that could have continued. Orders without
-/// preemptions are run first, then those with one, and so on, each order once. Switches away from a
-/// blocked participant are not counted, and all of them are tried. An order is skipped if another
-/// order with no more preemptions has continued from the same state with the same participant,
-/// because it would show nothing new.
+/// preemptions are run first, then those with one preemption, and so on, each order once. Switches
+/// away from a blocked participant are not preemptions, and all of them are tried. An order is
+/// skipped if an order with no more preemptions has already continued from the same state with the
+/// same participant, because it would show nothing new.
 package struct Exploration {
   /// The maximum number of preemptions in an order.
   package var preemptionBound: Int
-  /// The maximum number of runs for each number of preemptions.
+  /// The maximum number of runs with each number of preemptions.
   package var runLimit: Int
-  /// The seed that selects the orders to run if there are more than the limit.
+  /// The seed that selects which orders are run if there are more than `runLimit`.
   package var seed: UInt64
   /// The kinds of preemptions that are tried.
   package var preemptions: Schedule.Preemptions
@@ -27,20 +28,21 @@ package struct Exploration {
 
   /// The results of an exploration.
   package struct Summary: Sendable {
-    /// For each number of preemptions, the number of orders that were run and of those found so
-    /// far.
+    /// For each number of preemptions, the number of orders that were run, and the number of orders
+    /// that were found.
     package var runCounts: [(made: Int, known: Int)] = []
     package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
-    /// The distinct outcomes: orders that differ only in the order of independent steps have the
-    /// same outcome.
+    /// The distinct outcomes of the runs.
+    ///
+    /// Orders that differ only in the order of independent steps have the same outcome.
     package var outcomes: Set<UInt64> = []
-    /// The number of runs that did not follow the requested order because they depended on the
-    /// clock.
+    /// The number of runs that could not follow the requested order because a participant depended
+    /// on the clock.
     ///
     /// No further orders are derived from such a run.
     package var strayCount = 0
-    /// The first order that failed, its failures, and the steps around its switches.
+    /// The first order that failed, its failures, and the steps near its switches.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?
 
     /// The run counts as text, for example `1 of 1, 40 of 40, 200 of 812`.
@@ -58,7 +60,7 @@ package struct Exploration {
     var summary = Summary()
     summary.runCounts = Array(repeating: (0, 0), count: preemptionBound + 1)
     var random = SeededGenerator(seed: seed)
-    // The orders still to be run, by their number of preemptions.
+    // The orders still to be run, indexed by their number of preemptions.
     var queues = [[[Schedule.Switch]]](repeating: [], count: preemptionBound + 1)
     var seen = Starts()
     queues[0] = [[]]
@@ -83,8 +85,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Include switches before the last switch of this order: a step there may now race for the
-      // first time with a step that follows the last switch.
+      // Include switches that come before the last switch of this order. A step there may race with
+      // a step after the last switch, which is a race that no earlier order had.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)
@@ -97,11 +99,13 @@ package struct Exploration {
     return summary
   }
 
-  /// The states from which orders have continued, each with the smallest number of preemptions.
+  /// The states from which orders have continued, each with the smallest number of preemptions so
+  /// far.
   private struct Starts {
     private var preemptionCounts: [UInt64: Int] = [:]
 
-    /// Adds a state; returns `false` if an order with as few preemptions has continued from it.
+    /// Adds a state, or returns `false` if an order with no more preemptions has already continued
+    /// from it.
     @discardableResult
     mutating func insert(_ start: UInt64, _ preemptionCount: Int) -> Bool {
       guard preemptionCount < preemptionCounts[start, default: .max] else { return false }

@@ -1,15 +1,15 @@
-/// Finds the races of a run.
+/// Finds the races between the steps of a run.
 ///
-/// Two steps of different participants race if one changes what the other reads or changes, and no
-/// step in between makes the second wait for the first. A preemption can lead to a different trace
-/// only if it comes before the first step of a race. Races that arise in the new trace lead to
-/// further traces (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for Model
-/// Checking Software*, POPL 2005).
+/// Two steps of different participants race if one of them changes something that the other reads
+/// or changes, and no step in between makes the second one wait for the first. A preemption can
+/// lead to a different trace only if it comes before the first step of a race. Races that occur
+/// only in the new trace lead to further traces (C. Flanagan and P. Godefroid, *Dynamic
+/// Partial-Order Reduction for Model Checking Software*, POPL 2005).
 struct Races {
   /// For each step, whether a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
-  /// A row for each step with a cell for each participant: the number of that participant's steps
+  /// For each step, a row with a cell for each participant: the number of that participant's steps
   /// that happen before the step, including the step itself.
   private var clocks: [Int32]
   private var ordinals: [Int32]
@@ -50,7 +50,8 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // Go backwards: an earlier step that happens before a later one in this list does not race.
+    // Go backwards, because an earlier step does not race if it happens before another step in this
+    // list.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

@@ -3,14 +3,15 @@ import HeartwoodEngine
 /// Runs several participants one step at a time, in a given order.
 ///
 /// Each participant has its own thread and simulates a process. Before each step (a file operation,
-/// a lock, an access to a shared counter) it waits for its turn, so exactly one participant runs at
-/// any time, and the same order always gives the same result. By default, a participant runs until
-/// it ends or is blocked; each ``Switch`` names a step that another participant takes instead.
+/// a lock, or an access to a shared counter), it waits for its turn. Exactly one participant runs
+/// at any time, so the same order always gives the same result. By default, a participant runs
+/// until it ends or is blocked; each ``Switch`` names a step that another participant takes
+/// instead.
 package final class Schedule: @unchecked Sendable {
-  // @unchecked because only the thread whose turn it is uses the variables, and a lock protects the
-  // passing of the turn.
+  // @unchecked because only the thread whose turn it is uses the variables, and the turn is passed
+  // under a lock.
 
-  /// A step that is given to another participant than the one whose turn it would be.
+  /// A step that is taken by a participant other than the one that would take it by default.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
@@ -23,9 +24,10 @@ package final class Schedule: @unchecked Sendable {
     package var description: String { "Switch(\(step), to: \(participant))" }
   }
 
-  /// The state that a step reads and changes and that other participants can see.
+  /// The state that a step reads and changes, as far as other participants can see it.
   ///
-  /// Two steps are independent if neither changes what the other reads or changes.
+  /// Two steps are independent if neither of them changes something that the other reads or
+  /// changes.
   package struct Operation: Sendable {
     let name: StaticString
     let target: String
@@ -37,9 +39,10 @@ package final class Schedule: @unchecked Sendable {
   struct Step {
     let participant: Int
     let operation: Operation
-    /// The participants that could have taken the step, as bits.
+    /// The participants that could have taken the step, as a bit set.
     let candidates: UInt64
-    /// Whether the previous participant could not continue, so that the switch was not a choice.
+    /// Whether this step follows a switch that was necessary because the previous participant could
+    /// not continue.
     let isForced: Bool
     /// The number of preemptions up to and including this step.
     let preemptionCount: Int
@@ -57,12 +60,11 @@ package final class Schedule: @unchecked Sendable {
     var refused: Set<String> = []
     /// The keys of the locks that the participant waits for.
     var awaited: Set<UInt64> = []
-    /// Whether the same request has failed twice, and none of the awaited keys has been released
-    /// since.
+    /// Whether the same request has failed twice and no awaited lock has been released since.
     var isBlocked = false
   }
 
-  /// A condition on which a thread waits for its turn; `lock` protects `isAdmitted`.
+  /// A condition on which a thread waits for its turn.
   private final class Turn: @unchecked Sendable {
     // @unchecked because `lock` protects the state.
     private let lock = Lock()
@@ -85,9 +87,10 @@ package final class Schedule: @unchecked Sendable {
 
   /// The number of steps after which a run, or a process that runs alone, is considered endless.
   static let stepLimit = 20_000
-  /// The number of successive rounds in which all requests may fail.
+  /// The number of successive rounds in which the requests of all participants may fail.
   ///
-  /// A failed request may be repeated a limited number of times before the participant continues.
+  /// It is large because some participants repeat a failed request a limited number of times before
+  /// they continue with something else.
   private static let vainLimit = 400
 
   private let switches: [Int: Int]
@@ -100,7 +103,7 @@ package final class Schedule: @unchecked Sendable {
   private var trace = Trace(participantCount: 0)
   /// The failures, oldest first.
   package private(set) var failures: [String] = []
-  /// Whether a requested switch was impossible because a participant depended on the clock.
+  /// Whether a requested switch was impossible, because a participant depended on the clock.
   ///
   /// Such a run does not follow the requested order.
   package private(set) var isStray = false
@@ -114,7 +117,7 @@ package final class Schedule: @unchecked Sendable {
 
   package var participantCount: Int { participants.count }
 
-  /// A hash of the history that does not depend on the order of independent steps.
+  /// A hash of the history, equal for histories that differ only in the order of independent steps.
   package var outcome: UInt64 { trace.hash }
 
   /// The number of steps taken.
@@ -122,7 +125,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Running
 
-  /// Adds a participant; participants are numbered from 0 in the order in which they are added.
+  /// Adds a participant, numbered from 0 in the order in which participants are added.
   package func add(
     _ process: ScheduledProcess, _ body: @escaping @Sendable (Schedule) throws -> Void
   ) {
@@ -130,7 +133,7 @@ package final class Schedule: @unchecked Sendable {
     participants.append(Participant(process: process, body: body))
   }
 
-  /// Runs all participants until they have ended.
+  /// Runs all participants until all of them have ended.
   package func run() {
     isRunning = true
     trace = Trace(participantCount: participants.count)
@@ -168,7 +171,7 @@ package final class Schedule: @unchecked Sendable {
 
   /// Waits for the participant's turn and takes a step.
   ///
-  /// - Returns: `false` if the participant was killed, so that its calls must have no effect.
+  /// - Returns: `false` if the participant has been killed; its calls must then have no effect.
   func waitForTurn(_ number: Int, _ operation: Operation) -> Bool {
     guard isRunning else { return true }
     guard !participants[number].isDead else { return false }
@@ -199,8 +202,8 @@ package final class Schedule: @unchecked Sendable {
     return true
   }
 
-  /// A hash of everything that determines the rest of a run, except whose turn it is: the history
-  /// and the waiting participants.
+  /// A hash of everything that determines the rest of a run, except whose turn it is: the history,
+  /// and which participants are blocked.
   private var state: UInt64 {
     let waiting = participants.indices.reduce(UInt64(0)) {
       $0 | (participants[$1].isBlocked ? 1 << UInt64($1) : 0)
@@ -213,8 +216,8 @@ package final class Schedule: @unchecked Sendable {
     if steps.count >= Self.stepLimit { stop("\(steps.count) steps without an end") }
     var candidates = participants.indices.filter { isAble($0) }
     if candidates.isEmpty {
-      // All participants are blocked. Let them try again, because some repeat a request only a
-      // limited number of times and then continue.
+      // All participants are blocked. Let them try again, because some of them repeat a request
+      // only a limited number of times and then continue.
       vainCount += 1
       if vainCount > Self.vainLimit { stop("all wait for each other") }
       for number in participants.indices { participants[number].isBlocked = false }
@@ -245,8 +248,7 @@ package final class Schedule: @unchecked Sendable {
     participants[decided.participant].turn.give()
   }
 
-  /// Records a failure and ends the run, which would not end by itself, by killing all
-  /// participants.
+  /// Records a failure and kills all participants, because the run would not end by itself.
   private func stop(_ failure: String) {
     if !participants.contains(where: \.isDead) || failures.isEmpty { fail(failure) }
     for number in participants.indices where !participants[number].hasEnded {
@@ -257,10 +259,11 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Reports of participants
 
-  /// Records that the participant's last request failed because another participant holds a lock.
+  /// Records that the last request of a participant failed because another participant holds a
+  /// lock.
   ///
-  /// The participant is blocked if it repeats the request before another one takes a step; most
-  /// participants continue with something else instead.
+  /// The participant is blocked if it repeats the request before another participant has taken a
+  /// step. Most participants continue with something else instead.
   func recordRefusal(_ number: Int) {
     guard isRunning, let step = steps.last else { return }
     let request = "\(step.operation.name) \(step.operation.target)"
@@ -271,8 +274,8 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Records that locks with these keys were released, which unblocks participants that wait for
-  /// them.
+  /// Records that the locks with the given keys were released, which unblocks the participants that
+  /// wait for them.
   func recordReturn(_ keys: [UInt64]) {
     vainCount = 0
     for number in participants.indices
@@ -281,7 +284,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Unblocks all participants, because any lock that they wait for may have been released.
+  /// Unblocks all participants, because any of the locks that they wait for may have been released.
   func wakeAll() {
     vainCount = 0
     for number in participants.indices { participants[number].isBlocked = false }
@@ -289,10 +292,10 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Killing
 
-  /// Kills a participant at its next step; has no effect if it has ended.
+  /// Kills a participant at the next step, unless it has already ended.
   ///
-  /// The victim's locks are released, and its calls have no effect from now on. Its thread then
-  /// runs alone until it has unwound.
+  /// The locks of the victim are released, and its calls have no effect from then on. Its thread
+  /// then runs alone until it has unwound.
   package func kill(_ victim: Int, by number: Int) {
     let operation = Operation(
       name: "kill", target: "participant \(victim)",
@@ -305,19 +308,19 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // Take the step for which this participant was chosen when the turn came back to it.
+    // Take the step for which this participant was chosen when it got the turn back.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 
-  /// Whether a participant was killed.
+  /// Returns whether a participant has been killed.
   package func isDead(_ number: Int) -> Bool { participants[number].isDead }
 
   // MARK: Alternatives
 
-  /// The kinds of preemptions to be tried.
+  /// The kinds of preemptions that are tried.
   package enum Preemptions: Sendable {
-    /// Preemptions that can make a difference: those before a step that races with a later step of
-    /// another participant.
+    /// Only preemptions that can make a difference: those before a step that races with a later
+    /// step of another participant.
     case distinct
     case all
   }
@@ -326,12 +329,12 @@ package final class Schedule: @unchecked Sendable {
   package struct Alternative {
     package let change: Switch
     package let preemptionCount: Int
-    /// Identifies the state before the switch and the participant that is switched to, which
+    /// A hash of the state before the switch and of the participant that takes the step, which
     /// together determine the rest of the order.
     package let start: UInt64
   }
 
-  /// The states from which this run continued, each with its number of preemptions.
+  /// The states from which this run continued, each with the number of preemptions up to then.
   package var starts: [(start: UInt64, preemptionCount: Int)] {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
@@ -360,7 +363,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Messages
 
-  /// Returns the steps near the given ones as text, one step per line.
+  /// Returns the steps near the given steps as text, with one step per line.
   package func text(around stepIndices: [Int], distance: Int = 3) -> String {
     steps.indices.filter { index in stepIndices.contains { abs($0 - index) <= distance } }.map {
       let step = steps[$0]

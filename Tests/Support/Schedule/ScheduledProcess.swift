@@ -3,7 +3,7 @@ package import HeartwoodEngine
 /// The file system as one participant of a schedule sees it.
 ///
 /// All participants share the wrapped file system. Each call is a step of the schedule, and so is
-/// each access to a shared counter. A participant maps a copy of the counters, which is
+/// each access to a shared counter. A participant maps its own copy of the counters, which is
 /// synchronised with the shared memory whenever the turn passes to another participant. A killed
 /// process can therefore unwind without visible effects.
 package final class ScheduledProcess: FileSystem, @unchecked Sendable {
@@ -12,7 +12,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   private var schedule: Schedule?
   private var number = 0
   private var isDead = false
-  /// The number of steps taken while no schedule ran.
+  /// The number of steps taken without a schedule.
   private var ownStepCount = 0
   private var openFiles: [(any File)] = []
   private var sharedCounters: [FileIdentity: SharedCopy] = [:]
@@ -29,19 +29,19 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     self.number = number
   }
 
-  /// Makes all later calls ordinary calls instead of steps of the schedule.
+  /// Turns all later calls into ordinary calls, which are not steps of the schedule.
   func leaveSchedule() { schedule = nil }
 
   // MARK: Turns
 
-  /// Loads the shared counters that other participants have stored.
+  /// Loads the values that other participants have stored in the shared counters.
   package func refresh() {
     for counters in sharedCounters.values {
       counters.copy.bytes.copy(counters.original.bytes.bytes, to: 0)
     }
   }
 
-  /// Publishes the shared counters that this participant has stored.
+  /// Publishes the values that this participant has stored in the shared counters.
   func flush() {
     guard !isDead else { return }
     for counters in sharedCounters.values {
@@ -49,7 +49,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` outside the schedule, with up-to-date shared counters.
+  /// Runs `body` outside the schedule, with current values of the shared counters.
   package func alone<R>(_ body: () throws -> R) rethrows -> R {
     refresh()
     defer { flush() }
@@ -72,19 +72,20 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // The operation has its effects only while the participant is alive.
+    // The operation depends on the participant's life, because it has effects only while the
+    // participant is alive.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
     }
   }
 
-  /// Takes a step that announces that a commit of this participant was acknowledged.
+  /// Takes a step that announces the acknowledgement of a commit by this participant.
   package func acknowledge() throws(StorageError) {
     try step("acknowledge", "", writes: [Self.acknowledgementKey(number)])
   }
 
-  /// Takes a step that reads the acknowledged commits of all participants.
+  /// Takes a step that reads which commits of all participants were acknowledged.
   package func checkAcknowledged() throws(StorageError) {
     let count = schedule?.participantCount ?? 0
     try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
@@ -95,10 +96,12 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   // MARK: Keys of the state that steps access
 
-  /// Returns the key of a participant's life, which changes when the participant is killed.
+  /// Returns the key that stands for a participant's life and is changed by killing the
+  /// participant.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
-  /// The key for all locks together, which change when their owner is killed.
+  /// The key that stands for all locks together, which change when a process that holds locks is
+  /// killed.
   static let anyLockKey: UInt64 = 1 << 58
 
   private static func acknowledgementKey(_ participant: Int) -> UInt64 {
@@ -167,7 +170,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
   package func random() -> UInt64 { inner.random() }
 
-  /// Returns the counters in a file as this participant sees them.
+  /// Returns this participant's view of the counters in a file.
   fileprivate func map(_ file: any File, _ byteCount: Int) throws(StorageError) -> Mapping {
     let identity = try file.identity()
     if sharedCounters[identity] == nil {
@@ -212,7 +215,7 @@ private final class ScheduledFile: File {
 
   var path: String { inner.path }
 
-  /// Returns a key for each block of 4,096 bytes in a range.
+  /// Returns a key for each block of 4,096 bytes that the range touches.
   private func keys(_ offset: UInt64, _ count: Int) -> [UInt64] {
     guard count > 0 else { return [] }
     return (offset >> 12...(offset + UInt64(count) - 1) >> 12).map { number << 32 | $0 }
@@ -220,7 +223,7 @@ private final class ScheduledFile: File {
 
   private var lengthKey: UInt64 { number << 32 | 0xFFFF_FFFF }
 
-  /// Returns a key for each byte that is locked or queried, up to 1,000 bytes.
+  /// Returns a key for each of the first 1,000 bytes of a range that is locked or queried.
   private func lockKeys(_ range: Range<UInt64>) -> [UInt64] {
     range.prefix(1000).map { 1 << 60 | $0 }
   }
@@ -237,8 +240,9 @@ private final class ScheduledFile: File {
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    // Read the length before the turn, when the file may still be shorter. This can only report too
-    // many conflicts, unless a participant truncates the file in between.
+    // Read the length before the turn, when the file may still be shorter than at the turn. The
+    // step can then only conflict with too many others, unless a participant truncates the file in
+    // between.
     let isLonger = try offset + UInt64(count) > inner.byteCount()
     try process.step(
       "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))
@@ -284,7 +288,7 @@ private final class ScheduledFile: File {
       name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.recordRefusal() }
-    // Unlocking a byte, or making its lock shared, may unblock participants that wait for it.
+    // Releasing a byte, or making its lock shared, may unblock participants that wait for it.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
       process.recordReturn(lockKeys(range))
     }
@@ -299,7 +303,7 @@ private final class ScheduledFile: File {
     try process.step(
       "ask", target(range), reads: lockKeys(range) + [ScheduledProcess.anyLockKey])
     let found = try inner.lockedByOthers(in: range)
-    // A participant that finds one of these bytes locked tries again.
+    // A participant that finds one of these bytes locked repeats its query.
     if found != nil, range.lowerBound < LockByte.live { process.recordRefusal() }
     return found
   }

@@ -1,10 +1,11 @@
-/// A hash of the history of a run that is equal for orders that differ only in independent steps.
+/// A hash of the history of a run, equal for orders that differ only in the order of independent
+/// steps.
 ///
 /// Such a history is a Mazurkiewicz trace (A. Mazurkiewicz, *Concurrent Program Schemes and Their
 /// Interpretations*, 1977). The hash of a step depends on the participant's previous step and on
-/// the steps of others that it could have observed: the last step that changed what it accesses
-/// and, if it makes a change itself, the steps that have read it since. The hash of the trace is
-/// the sum of the hashes of its steps, whatever their order.
+/// the steps of others that this step could have observed: the last step that changed what it
+/// accesses and, if the step itself makes a change, the steps that have read the old value. The
+/// hash of the trace is the sum of the hashes of its steps, so it does not depend on their order.
 struct Trace {
   private var total: UInt64 = 0
   private var lastSteps: [UInt64]
@@ -17,7 +18,7 @@ struct Trace {
 
   init(participantCount: Int) { lastSteps = Array(repeating: 0, count: participantCount) }
 
-  /// Identifies the state reached; runs with equal hashes continue in the same way.
+  /// A hash of the state reached; runs with equal hashes continue in the same way.
   var hash: UInt64 { total }
 
   mutating func append(_ participant: Int, _ operation: Schedule.Operation) {
@@ -36,7 +37,7 @@ struct Trace {
     total &+= step
   }
 
-  /// Mixes three numbers, whose order matters, with the finaliser of SplitMix64, applied twice.
+  /// Mixes three numbers, whose order matters, by applying the finaliser of SplitMix64 twice.
   static func mix(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
     var result = first &* 0x9E37_79B9_7F4A_7C15 &+ second
     result = (result ^ result >> 30) &* 0xBF58_476D_1CE4_E5B9 &+ third

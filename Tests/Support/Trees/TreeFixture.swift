@@ -1,8 +1,9 @@
 package import HeartwoodEngine
 package import Testing
 
-/// A tree for tests without a store: it uses the pages of the real writer, over a log in memory
-/// that is read through the cache.
+/// A tree for tests that need no store.
+///
+/// It uses the pages of the real writer, over a log in memory that is read through the cache.
 package final class TreeFixture {
   package static let tree: TreeID = 5
 
@@ -15,8 +16,8 @@ package final class TreeFixture {
 
   /// Creates an empty tree.
   ///
-  /// - Parameter pageCount: The number of existing pages, which are never read; the next page must
-  ///   be a bitmap.
+  /// - Parameter pageCount: The number of pages that are assumed to exist and are never read; the
+  ///   next page must be a bitmap.
   package init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
@@ -49,7 +50,7 @@ package final class TreeFixture {
   package var view: PageView { pages.view }
   package var pinnedCount: Int { files.cache.pinnedCount }
 
-  /// The pages in use, without bitmaps.
+  /// The pages in use, except bitmaps.
   package var livePages: Set<PageNumber> {
     get throws {
       let used = UsedPages(view: view, geometry: files.geometry)
@@ -62,7 +63,7 @@ package final class TreeFixture {
     }
   }
 
-  /// Appends the changes to the log, and begins a new transaction based on the new state.
+  /// Appends the changes to the log, and begins a new transaction that is based on the new state.
   package func beginTransaction(memoryPageLimit: Int = .max) throws {
     let state = try pages.commit()
     pages = WorkingPages(
@@ -103,7 +104,7 @@ package final class TreeFixture {
     TreeCursor(view: view, root: root, savesKey: savesKey)
   }
 
-  /// Returns all entries in order.
+  /// Returns all entries in the order of their keys.
   package func scan() throws -> [(key: [UInt8], value: [UInt8])] {
     var rows: [(key: [UInt8], value: [UInt8])] = []
     let cursor = cursor()
@@ -115,7 +116,8 @@ package final class TreeFixture {
     return rows
   }
 
-  /// Checks the complete tree, and expects that no page is lost and that every page was released.
+  /// Checks the complete tree, and expects that no page is lost and that every page has been
+  /// released.
   package func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation)
     throws
   {
@@ -136,7 +138,7 @@ package final class TreeFixture {
 }
 
 extension [UInt8] {
-  /// Runs `body` with these bytes, followed by the zeros required after a search key.
+  /// Runs `body` with these bytes, followed by the zeros that a search key requires.
   package func withSearchKey<R>(_ body: (SearchKey) throws(StorageError) -> R) throws(StorageError)
     -> R
   {

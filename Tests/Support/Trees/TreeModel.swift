@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The expected contents of a tree as a dictionary, and generators of keys and values.
+/// The expected contents of a tree, in a dictionary, and generators for keys and values.
 package struct TreeModel {
   package var rows: [[UInt8]: [UInt8]] = [:]
 
@@ -8,7 +8,7 @@ package struct TreeModel {
 
   package var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.precedes($1) } }
 
-  /// Kinds of keys, each of which exercises a different part of a node.
+  /// The kinds of keys, each of which exercises a different part of the node format.
   package enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
     case integers, shortStrings, longSharedPrefixes, mixedPrefixes, zeroBytes, anyLength
 
@@ -40,7 +40,7 @@ package struct TreeModel {
     }
   }
 
-  /// Returns a random value whose length is often near a limit for this page size.
+  /// Returns a random value whose length is often near one of the limits for this page size.
   package static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let payload = pageByteCount - 32
@@ -53,7 +53,7 @@ package struct TreeModel {
 
   package static func value(_ seed: UInt64, count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
-    // A few distinct bytes are sufficient to detect chunks in the wrong order.
+    // A few distinct bytes are sufficient to detect chunks that are in the wrong order.
     for index in stride(from: 0, to: count, by: count > 2000 ? 509 : 7) {
       bytes[index] = UInt8(truncatingIfNeeded: seed &+ UInt64(index) &* 0x9E37 >> 4)
     }
