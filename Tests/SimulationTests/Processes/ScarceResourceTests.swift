@@ -169,8 +169,8 @@ struct ScarceResourceTests {
     }
   }
 
-  /// The distance between the occurrences that are tested. A long run tests all of them.
   /// The distance between the occurrences that are tested; a long run tests all of them.
+  private static let stride = TestScale.pick(quick: 331, all: 29, long: 1)
 
   @Test(
     .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases,
