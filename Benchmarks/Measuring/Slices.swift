@@ -1,6 +1,6 @@
-/// The rates of one workload in several windows of time or rounds.
+/// The rates of one workload in several rounds or windows of time.
 struct Slices {
-  /// The operations per second of each window.
+  /// The operations per second in each window.
   private let rates: Spread
   /// The number of timed operations in all windows.
   let operationCount: Int
