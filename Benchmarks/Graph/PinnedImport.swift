@@ -75,7 +75,7 @@ struct PinnedImport {
       let rows = busySamples.last?.importedRows ?? 0
       return "p99 of a read: \(before.grouped) ns before, \(during.grouped) ns while another "
         + "process committed \(rows.grouped) rows (\(String(format: "%.2f", during / before)) "
-        + "times); the log used at most \(log) bytes, and the store's pages use \(storeByteCount.grouped)"
+        + "times); the log used at most \(log) bytes, the store's pages \(storeByteCount.grouped)"
         + (memory.isEmpty ? "" : "; the reader's own memory grew by \(growth.grouped) bytes")
     }
   }

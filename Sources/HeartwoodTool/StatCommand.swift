@@ -15,7 +15,7 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The numbers of leaves by how full they are, in steps of ten percent.
+    /// The number of leaves in each step of ten percent of how full they are.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {
