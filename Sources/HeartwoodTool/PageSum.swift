@@ -11,7 +11,8 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// The number of leaves in each step of ten percent of how full they are.
+  /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
+  /// on.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 

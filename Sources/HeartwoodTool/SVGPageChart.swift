@@ -26,6 +26,8 @@ struct SVGPageChart {
   private let sum: PageSum
   private let map: PageMap
 
+  /// Creates a chart of the pages of a store.
+  ///
   /// - Parameter name: The name of the store.
   init(_ name: String, _ sum: PageSum, _ map: PageMap) {
     self.name = name

@@ -15,7 +15,8 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The number of leaves in each step of ten percent of how full they are.
+    /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
+    /// on.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

@@ -10,8 +10,8 @@ enum Tool {
 
   static func main() {
     occupyStandardDescriptors()
-    // Without this signal, the next write fails after the reader has closed the output early. The
-    // program then closes the store and ends without a message.
+    // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
+    // program closes the store and ends without a message.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }

@@ -8,7 +8,7 @@ import Heartwood
 struct Past {
   /// The command that created a state.
   enum Origin: String, Encodable {
-    /// Any other change, after which an import found the state.
+    /// Any other change; an import found and kept the resulting state.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -25,7 +25,7 @@ struct Past {
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state that has the changes of the import, and no later changes.
+    /// The state with the changes made by the import, but without later changes.
     let last: State
     /// The state to which undo returns.
     let previous: State
