@@ -81,7 +81,7 @@ enum StoreAccess {
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The directory \(path) contains no store: the file pages does not have the signature of a "
+        "The directory \(path) contains no store: its file 'pages' lacks the signature of a "
           + "Heartwood store. Specify another directory, or restore a backup if this was a store.")
     }
   }
