@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program: parses the options, runs the workloads and prints the results.
+/// The program, which parses the options, runs the workloads and prints the results.
 @main
 struct Bench {
   static func main() {
@@ -25,10 +25,10 @@ struct Bench {
     }
   }
 
-  /// Runs everything and prints the results.
+  /// Runs all workloads and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // Remove the temporary directory before printing anything, because a closed pipe ends the
-    // program.
+    // `measure` also removes the temporary directory. Nothing is printed before, because writing to
+    // a closed pipe ends the program.
     let report = try measure(options)
     if let path = options.html {
       try Data(HTMLReport(report).text.utf8).write(to: URL(fileURLWithPath: path))

@@ -1,4 +1,4 @@
-/// The error that ends a run early, with a message for the user.
+/// An error that ends a run early, with a message for the user.
 struct BenchFailure: Error, CustomStringConvertible {
   let description: String
 

@@ -2,21 +2,22 @@ import HeartwoodEngine
 
 /// The options on the command line.
 struct BenchOptions {
-  /// The number of rows to load, or `nil` without `--rows`.
+  /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
   /// The length of the log, in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
-  /// The file for an HTML page with charts, or `nil` if none is wanted.
+  /// The file to which an HTML page with charts is written, or `nil` if `--html` is not given.
   var html: String?
-  /// The number of rows of the largest store in the scaling workload, or `nil` without the option.
+  /// The number of rows in the largest store of the scaling workload, or `nil` if `--largest` is
+  /// not given.
   var largest: Int?
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether other libraries run the same workloads, as far as they can.
+  /// Whether other libraries also run the workloads, as far as they can.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false
@@ -49,16 +50,16 @@ struct BenchOptions {
     case .rows:
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }),
         (1...QuakeRow.maxCount).contains(count)
-      else { throw Self.refused(flag, value, "a number of rows from 1, such as 1000000") }
+      else { throw Self.refused(flag, value, "a positive number of rows, such as 1000000") }
       rows = count
     case .seconds:
       guard let number = Double(value), number > 0, number <= 3600 else {
-        throw Self.refused(flag, value, "seconds above 0, such as 0.5")
+        throw Self.refused(flag, value, "a number of seconds up to 3600, such as 0.5")
       }
       seconds = number
     case .logBytes:
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 40).contains(count)
-      else { throw Self.refused(flag, value, "a number of bytes from 1, such as 1000000000") }
+      else { throw Self.refused(flag, value, "a positive number of bytes, such as 1000000000") }
       logByteCount = count
     case .pageByteCount:
       guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
@@ -79,7 +80,7 @@ struct BenchOptions {
     case .largest:
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }),
         (Workload.smallestScale...QuakeRow.maxCount).contains(count)
-      else { throw Self.refused(flag, value, "a number of rows from 10000, such as 10000000") }
+      else { throw Self.refused(flag, value, "at least 10000 rows, such as 10000000") }
       largest = count
     case .path: path = value
     case .peers: hasPeers = true
@@ -94,12 +95,12 @@ struct BenchOptions {
     let chosen = try Set(
       names.map { name in
         guard let workload = Workload(rawValue: name) else {
-          throw BenchFailure("There is no workload \(name). Use some of: \(all)")
+          throw BenchFailure("There is no workload \(name). Use one or more of: \(all)")
         }
         return workload
       })
     guard !chosen.isEmpty else {
-      throw BenchFailure("--only needs at least one workload. Use some of: \(all)")
+      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all)")
     }
     return Workload.allCases.filter { chosen.contains($0) }
   }
@@ -121,9 +122,7 @@ struct BenchOptions {
 }
 
 extension BenchOptions {
-  /// The options.
-  ///
-  /// The raw values are their names on the command line.
+  /// A command-line option, whose raw value is its name.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"
@@ -160,13 +159,13 @@ extension BenchOptions {
 
     var summary: [String] {
       switch self {
-      case .rows: ["rows to load (default: \(defaultRows.grouped), or all of the feed)"]
-      case .seconds: ["time for each timed workload and library (default: 2)"]
+      case .rows: ["rows to load (default: \(defaultRows.grouped), or the complete feed)"]
+      case .seconds: ["seconds for each timed workload and library (default: 2)"]
       case .logBytes: ["log length for open-log, in bytes (default: 256 MiB)"]
       case .feed:
         [
           "take the rows from a USGS GeoJSON summary feed instead of",
-          "generating them; with --rows they are repeated up to that number",
+          "generating them; they are repeated if --rows is greater",
         ]
       case .json:
         [
@@ -174,7 +173,7 @@ extension BenchOptions {
           "and the table to standard error",
         ]
       case .html: ["write a self-contained HTML page with charts"]
-      case .largest: ["rows of the largest store in scaling (default: --rows)"]
+      case .largest: ["rows of the largest store for scaling (default: --rows)"]
       case .path:
         [
           "keep the measured store in DIR/quakes",
@@ -186,7 +185,7 @@ extension BenchOptions {
       case .peers:
         [
           "compare with other libraries (\(Engine.peerNames)), in turns with",
-          "Heartwood; libraries that are not installed are left out",
+          "Heartwood; libraries that are not installed are skipped",
         ]
       case .help: ["show this text"]
       case .version: ["show the version"]
@@ -211,7 +210,7 @@ extension BenchOptions {
     lines += Workload.allCases.map { "  " + $0.rawValue.padded(to: 26) + $0.summary }
     lines += [
       "",
-      "Every read is checked, and every store at the end. The exit code is 2 if a check fails.",
+      "Reads are checked, and stores are verified at the end. The exit code is 2 after a failure.",
     ]
     return lines.joined(separator: "\n")
   }

@@ -10,9 +10,9 @@ struct Session {
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private(set) var table = ResultTable()
-  /// Sentences about the results, beyond the figures; one line each.
+  /// Further results, as sentences of one line each.
   private(set) var notes: [String] = []
-  /// The results of all reads, folded into one hash.
+  /// A hash of the results of all reads.
   private(set) var hash: UInt64 = 0
 
   init(
@@ -74,7 +74,7 @@ struct Session {
       """
   }
 
-  /// One line for each engine with its configuration, and one for each missing engine.
+  /// A line with the configuration of each engine, and a line for each missing engine.
   var engineDescriptions: [String] {
     rowWorkloads.engines.map { "\($0.name), rows: \($0.description)" }
       + graph.engines.map { "\($0.name), objects: \($0.description)" } + peers.missing
@@ -109,7 +109,7 @@ extension Session {
   ) throws {
     let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    // In scans a turn is a complete scan, so single operations cannot be timed.
+    // In scans, a turn is a complete scan, so single operations cannot be timed.
     let latencies = workload == .scan ? [] : outcome.latencies
     add(
       workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)

@@ -36,10 +36,10 @@ enum Workload: String, CaseIterable {
   /// The description for the help text.
   var summary: String {
     switch self {
-    case .loadSorted: "bulk load in key order, one transaction (.normal)"
-    case .loadRandom: "puts in random order, 10,000 rows a transaction (.normal)"
+    case .loadSorted: "bulk load in key order, in one transaction (.normal)"
+    case .loadRandom: "puts in random order, 10,000 rows per transaction (.normal)"
     case .checkpoint: "checkpoint of the loaded pages, from the log to the page file"
-    case .openLog: "opening a crashed store with a long log of 1-page or of 100-page commits"
+    case .openLog: "opening a crashed store with a long log of 1-page or 100-page commits"
     case .readInt: "random point reads by integer key through a snapshot"
     case .readIntTwice: "read-int with two threads"
     case .getMany: "random point reads by integer key, 64 at a time"
@@ -54,12 +54,12 @@ enum Workload: String, CaseIterable {
     case .commitFull: "one-row commits, .full"
     case .commitFullEight: "one-row commits, .full, eight threads"
     case .graphInsert:
-      "50,000 objects of ten integers, created in a context and saved (GRDB's benchmark)"
+      "50,000 objects of ten integers, created in a context and saved (from GRDB's benchmark)"
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
-    case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's benchmark)"
+    case .graphRead: "fetches of 200,000 objects of ten integers, with every value read (GRDB)"
     case .graphFind: "fetches of single quakes by their unique code, with a predicate"
     case .graphLookup: "graph-find without a predicate: existingObject(where:equals:)"
-    case .liveResults: "updates of lists with 100 changed rows, and of a thousand lists with 10,000"
+    case .liveResults: "updating a list after 100 changed rows, and a thousand lists after 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An earthquake, as a feed reports it.
+/// An earthquake as reported by a feed.
 struct Quake: Sendable {
   /// The code of the network, followed by the quake's code in that network, such as `nc73275410`.
   var code: String
@@ -8,7 +8,7 @@ struct Quake: Sendable {
   var magnitude: Float
   /// The place, or an empty string if the feed has none.
   var place: String
-  /// Milliseconds since 1970.
+  /// The time, in milliseconds since 1970.
   var time: Int64
   var longitude: Float
   var latitude: Float
@@ -16,7 +16,7 @@ struct Quake: Sendable {
   var depth: Float
 }
 
-/// The 100 bytes of a quake in the store.
+/// The layout of the 100 bytes that store a quake.
 ///
 /// The row number comes first, so that a read can check with one comparison that it returned the
 /// requested row. All numbers are little-endian.
@@ -31,14 +31,14 @@ enum QuakeRow {
   static let placeByteCount = 48
   static let place = 49..<100
 
-  /// The number of base-36 digits, at the end of a code, that contain the row number.
+  /// The number of base-36 digits at the end of a code, which encode the row number.
   private static let numberDigitCount = 6
   private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
   /// The maximum number of rows for which all codes are distinct: 36 to the power of 6.
   static let maxCount = 2_176_782_336
 
-  /// Appends the row of `quake`.
+  /// Appends the row for `quake` to `block`.
   ///
   /// A long place is truncated; a short place is padded with zeros.
   static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
@@ -55,10 +55,9 @@ enum QuakeRow {
     block.append(contentsOf: repeatElement(0, count: place.count - kept.count))
   }
 
-  /// Appends 16 bytes that are unique to the row: the quake's code, then the row number.
+  /// Appends the 16 bytes of the row's code: the quake's code, then the row number.
   ///
-  /// Otherwise, a feed that is repeated to reach `--rows` would contain the same code several
-  /// times.
+  /// The row number makes the code unique even if a feed is repeated to reach `--rows`.
   private static func appendCode(_ name: String, number: Int64, to block: inout [UInt8]) {
     let kept = name.utf8.prefix(code.count - numberDigitCount)
     block.append(contentsOf: kept)
@@ -77,13 +76,13 @@ enum QuakeRow {
 }
 
 extension RawSpan {
-  /// Returns the eight bytes at `offset` as a number; they must be inside the span.
+  /// Returns the eight bytes at `offset`, which must be inside the span, as a number.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns the time of the quake in this row, after checking that the row is `number`.
+  /// Returns the time of the quake in this row, after checking the row number.
   @inline(__always)
   func verifiedTime(of number: Int64) throws -> UInt64 {
     guard byteCount == QuakeRow.byteCount, word(at: 0) == UInt64(bitPattern: number) else {
@@ -92,9 +91,9 @@ extension RawSpan {
     return word(at: QuakeRow.time)
   }
 
-  /// The sum of all bytes, read eight at a time.
+  /// The sum of the span's 64-bit words and of the bytes after the last complete word.
   ///
-  /// Reading takes about one cycle per word.
+  /// Computing it takes about one cycle per word.
   @inline(__always)
   var sum: UInt64 {
     var sum: UInt64 = 0

@@ -11,9 +11,8 @@ struct QuakeFeed: Decodable {
       let code: String
     }
     struct Geometry: Decodable {
-      /// Longitude, latitude and depth.
-      ///
-      /// Some of them may be missing if the quake was not located.
+      /// The longitude, latitude and depth, some of which may be missing if the quake was not
+      /// located.
       let coordinates: [Float?]
     }
     let properties: Properties
@@ -22,9 +21,9 @@ struct QuakeFeed: Decodable {
 
   private let features: [Feature]
 
-  /// Reads the quakes of the file at `path`, in the order of the feed.
+  /// Reads the quakes from the file at `path`, in the order of the feed.
   ///
-  /// Throws an error if there are none.
+  /// - Throws: ``BenchFailure`` if the file cannot be read, is not a feed, or contains no quakes.
   static func read(path: String) throws -> [Quake] {
     let content: Data
     do {

@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// All rows and keys of a run, created before the first measurement.
 ///
-/// The random orders are laid out in memory in the order in which the measured loops use them, so
-/// that cache misses are those of the store and not of the benchmark.
+/// The randomly ordered arrays are stored in the order in which the measured loops read them, so
+/// that cache misses are caused by the store and not by the benchmark.
 struct QuakeRows: Sendable {
   /// A key of the `codes` keyspace, with the number of its row.
   struct CodeKey: Sendable {
@@ -13,19 +13,19 @@ struct QuakeRows: Sendable {
 
   /// All rows, by row number.
   let block: [UInt8]
-  /// All row numbers in random order.
+  /// All row numbers, in random order.
   let shuffledNumbers: [Int64]
-  /// All codes in another random order.
+  /// All codes, in a different random order.
   let shuffledCodes: [CodeKey]
   /// A description of the origin of the rows, for the report.
   let origin: String
 
   var count: Int { shuffledNumbers.count }
 
-  /// The number of bytes of keys and values in both keyspaces.
+  /// The total size of the keys and values in both keyspaces, in bytes.
   var byteCount: Int { count * (QuakeRow.byteCount * 2 + 8 + QuakeRow.code.count) }
 
-  /// Creates rows with ``QuakeGenerator``.
+  /// Creates `count` rows with ``QuakeGenerator``.
   init(generated count: Int, progress: Progress) {
     var generator = QuakeGenerator()
     self.init(count: count, origin: "generated quakes", progress: progress) { _ in
@@ -38,7 +38,7 @@ struct QuakeRows: Sendable {
     let origin =
       switch count {
       case quakes.count: "all features of \(path)"
-      case ..<quakes.count: "the first of \(quakes.count.grouped) features of \(path)"
+      case ..<quakes.count: "the first part of the \(quakes.count.grouped) features of \(path)"
       default: "the \(quakes.count.grouped) features of \(path), repeated with distinct keys"
       }
     self.init(count: count, origin: origin, progress: progress) { quakes[$0 % quakes.count] }
@@ -65,12 +65,12 @@ struct QuakeRows: Sendable {
     }
   }
 
-  /// Returns the rows by ascending number, for a bulk load.
+  /// Returns the rows in ascending order of their numbers, for a bulk load.
   func sortedByNumber() -> [(Key, [UInt8])] {
     (0..<Int64(count)).map { (Key($0), row($0)) }
   }
 
-  /// Returns the rows by ascending code, for a bulk load.
+  /// Returns the rows in ascending order of their codes, for a bulk load.
   func sortedByCode() -> [(Key, [UInt8])] {
     sortedCodes().map { (Key($0.code), row($0.number)) }
   }
@@ -91,19 +91,18 @@ struct QuakeRows: Sendable {
     return shuffled
   }
 
-  /// Returns one row.
+  /// Returns the bytes of a row.
   func row(_ number: Int64) -> [UInt8] {
     Array(block[byteRange(number)])
   }
 
-  /// Returns the time of a row.
+  /// Returns the time of the quake in a row.
   func time(of number: Int64) -> UInt64 {
     block.span.bytes.word(at: byteRange(number).lowerBound + QuakeRow.time)
   }
 
-  /// Returns the quake of a row, with the row's unique code.
-  ///
-  /// Values that the feed lacks are 0.
+  /// Returns the quake in a row, with the row's unique code, and with 0 for values that the feed
+  /// lacks.
   func quake(_ number: Int64) -> Quake {
     let row = row(number)
     let bytes = row.span.bytes
@@ -126,7 +125,7 @@ struct QuakeRows: Sendable {
     return start..<start + QuakeRow.byteCount
   }
 
-  /// Returns the code of a row as two numbers that compare like the bytes of the code.
+  /// Returns the code of a row as two numbers, which sort like the bytes of the code.
   private func codeWords(_ number: Int64) -> (UInt64, UInt64) {
     let start = Int(number) * QuakeRow.byteCount + QuakeRow.code.lowerBound
     let bytes = block.span.bytes

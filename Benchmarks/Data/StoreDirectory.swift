@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import HeartwoodEngine
 
-/// The directory with the stores of a run.
+/// The directory that contains the stores of a run.
 struct StoreDirectory {
   /// The name of the measured store.
   static let measured = "quakes"
-  /// The name of stores that are removed after loading.
+  /// The name, or its prefix, of temporary stores.
   static let scratch = "load-random"
   /// Returns the name of the store in which an engine keeps objects.
   static func graph(_ engine: String) -> String { "graph-" + engine }
@@ -15,9 +15,8 @@ struct StoreDirectory {
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Creates the directory if it does not exist.
-  ///
-  /// If the path is `nil`, uses a temporary directory.
+  /// Uses the directory at `path`, which is created if it does not exist, or a temporary directory
+  /// if `path` is `nil`.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -33,7 +32,7 @@ struct StoreDirectory {
     try Self.make(self.path)
   }
 
-  /// Returns a subdirectory, which can contain stores of the same names.
+  /// Returns a subdirectory, whose stores can have the same names as the stores of this directory.
   func inner(_ name: String) throws -> StoreDirectory {
     try StoreDirectory(path: storePath(name), options: options)
   }
@@ -49,9 +48,7 @@ struct StoreDirectory {
     }
   }
 
-  /// Creates a store with this name.
-  ///
-  /// Removes a store of the same name from an earlier round.
+  /// Creates a store with this name, replacing the store with that name from an earlier round.
   ///
   /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically. If not, the
   ///   caller must run them.
@@ -72,10 +69,10 @@ struct StoreDirectory {
     try FileManager.default.removeItem(atPath: storePath(name))
   }
 
-  /// Returns the disk space of the files of a store, without holes.
+  /// Returns the disk space that the files of a store occupy, without holes.
   ///
-  /// It asks the system directly, because the allocated size that Foundation returns on Linux is
-  /// too large.
+  /// The method asks the system directly, because the allocated size that Foundation returns on
+  /// Linux is too large.
   func allocatedByteCount(_ name: String) throws -> Int {
     let store = storePath(name)
     return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in
@@ -93,7 +90,7 @@ struct StoreDirectory {
 
   /// Installs handlers that remove the directory and end the program on an interrupt.
   ///
-  /// They are active as long as the result is retained.
+  /// The handlers are active as long as the result is retained.
   func leaveOnInterrupt() -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)

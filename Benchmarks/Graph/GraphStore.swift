@@ -5,17 +5,16 @@ protocol GraphEngine: Sendable {
   /// A line with the version and configuration of the engine.
   var description: String { get }
 
-  /// Creates an empty store in a directory that does not exist.
+  /// Creates an empty store in a directory that does not exist yet.
   func makeStore(in directory: String) throws -> any GraphStore
 }
 
 /// A store for items and quakes.
 ///
-/// Quakes have a unique code and an index on the time.
-///
-/// Every read folds every attribute into a hash, and all engines must produce the same hash.
+/// Quakes have a unique code and an index on the time. Every read folds all attributes into a hash,
+/// which must be the same for all engines.
 protocol GraphStore: AnyObject {
-  /// Adds items durably, in one transaction. All attributes of an item equal its row number.
+  /// Adds items durably, in one transaction; all attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
   /// Adds quakes durably, in one transaction, without holding all of them in memory.
   func insertQuakes(_ quakes: [Quake]) throws
@@ -27,7 +26,7 @@ protocol GraphStore: AnyObject {
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
   /// Looks up quakes by their codes, with the fastest API of the engine.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Fetches the newest 100 quakes of a minimum magnitude, repeatedly.
+  /// Repeatedly fetches the newest 100 quakes with at least this magnitude.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Checks that the store is intact, and closes it.
   func finish() throws
@@ -53,6 +52,6 @@ func fold(
 }
 
 extension Quake {
-  /// Seconds since 2001.
+  /// The time, in seconds since 2001.
   var seconds: Double { Double(time) / 1000 - 978_307_200 }
 }

@@ -2,10 +2,9 @@ import Foundation
 
 /// The object workloads, in which all engines take turns with the same data.
 ///
-/// The items are from GRDB's benchmark: a program reads 200,000 items of ten integers, and inserts
-/// 50,000.
+/// As in GRDB's benchmark, 200,000 items of ten integers are read, and 50,000 are inserted.
 final class GraphWorkloads {
-  /// Heartwood first, then the peers.
+  /// The engines: Heartwood first, then the peers.
   let engines: [any GraphEngine]
   private let directory: StoreDirectory
   private let progress: Progress
@@ -16,9 +15,7 @@ final class GraphWorkloads {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
   }()
-  /// The stores with all rows, by engine.
-  ///
-  /// Each store is created at its first use.
+  /// The fully loaded store of each engine, which is created when it is first used.
   private var loaded: [Int: any GraphStore] = [:]
 
   private static let mostRows = 200_000
@@ -80,11 +77,11 @@ final class GraphWorkloads {
       return try Alternation.Turn(Self.queriesPerTurn) {
         try store.findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
       }
-    default: preconditionFailure("\(workload.rawValue) is no workload of objects")
+    default: preconditionFailure("\(workload.rawValue) is not an object workload")
     }
   }
 
-  /// Returns the codes to find in a round.
+  /// Returns the codes of the quakes to find in a round.
   private func codes(of round: Int) -> ArraySlice<String> {
     let start = round * Self.lookupsPerTurn % shuffledCodes.count
     return shuffledCodes[start...].prefix(Self.lookupsPerTurn)
@@ -100,9 +97,7 @@ final class GraphWorkloads {
     loaded = [:]
   }
 
-  /// Runs a turn that fills a new store.
-  ///
-  /// Only the insertions are timed.
+  /// Runs a turn that fills a new store, timing only the insertions.
   private func insert(
     _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
     check: (any GraphStore) throws -> UInt64
@@ -119,7 +114,7 @@ final class GraphWorkloads {
     return turn
   }
 
-  /// Returns the store of an engine with all rows.
+  /// Returns the fully loaded store of an engine.
   private func loadedStore(of engine: Int) throws -> any GraphStore {
     if let store = loaded[engine] { return store }
     let name = engines[engine].name

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Heartwood with default options, through its public API.
+/// Heartwood with default options, used through its public API.
 struct HeartwoodGraph: GraphEngine {
   let options: StoreOptions
 
@@ -77,7 +77,7 @@ private final class HeartwoodGraphStore: GraphStore {
       for code in codes {
         let request = FetchRequest<GraphQuake>(where: #Predicate { $0.code == code })
         guard let quake = try context.fetch(request).first else {
-          throw BenchFailure("The quake \(code) was inserted but a fetch does not find it.")
+          throw BenchFailure("The quake \(code) was inserted, but a fetch did not find it.")
         }
         hash = quake.folded(into: hash)
       }
@@ -91,7 +91,7 @@ private final class HeartwoodGraphStore: GraphStore {
       var hash: UInt64 = 0
       for code in codes {
         guard let quake = try context.existingObject(where: \GraphQuake.code, equals: code) else {
-          throw BenchFailure("The quake \(code) was inserted but a lookup does not find it.")
+          throw BenchFailure("The quake \(code) was inserted, but a lookup did not find it.")
         }
         hash = quake.folded(into: hash)
       }
@@ -116,14 +116,14 @@ private final class HeartwoodGraphStore: GraphStore {
   func finish() throws {
     let findings = try container.store.verify().findings
     guard findings.isEmpty else {
-      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+      throw BenchFailure("The store is damaged: \(findings.joined(separator: "; "))")
     }
     try container.store.close()
   }
 }
 
 extension BatchRow<GraphQuake> {
-  /// Sets the attributes of a new row.
+  /// Copies the values of `quake` to the attributes.
   func take(_ quake: Quake) {
     self[\.code] = quake.code
     self[\.place] = quake.place

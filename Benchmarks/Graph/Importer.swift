@@ -4,13 +4,13 @@ import Synchronization
 
 /// A separate process that imports quakes into a store while other processes read it.
 ///
-/// To create it, the program starts itself with a first argument for internal use.
+/// To create the process, the program starts itself with an internal first argument.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// One row in this many has the code of an existing quake, and replaces that quake.
+  /// One out of this many rows has the code of an existing quake and replaces that quake.
   private static let rowsPerReplacement = 10
 
   private let process: Process
@@ -40,17 +40,17 @@ final class Importer: Sendable {
 
   var isRunning: Bool { process.isRunning }
 
-  /// Waits for the end of the process.
+  /// Waits for the process to end.
   ///
   /// - Throws: ``BenchFailure`` if the process failed.
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw BenchFailure("the importing process ended with code \(process.terminationStatus)")
+      throw BenchFailure("The importing process exited with code \(process.terminationStatus)")
     }
   }
 
-  /// Terminates the process if it still runs.
+  /// Terminates the process if it is still running.
   func stop() {
     if process.isRunning { process.terminate() }
   }
@@ -61,7 +61,7 @@ final class Importer: Sendable {
   static func work(_ arguments: ArraySlice<String>) throws {
     guard arguments.count == 2, let directory = arguments.first, let text = arguments.last,
       let rowCount = Int(text)
-    else { throw BenchFailure("\(argument) is for internal use.") }
+    else { throw BenchFailure("\(argument) is for internal use only.") }
     let container = try PersistentContainer(
       url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self))
     let context = container.newContext()

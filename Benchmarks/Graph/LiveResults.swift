@@ -1,14 +1,14 @@
 import Foundation
 import Heartwood
 
-/// Measures how long result lists take to reflect the changes that another context saved.
+/// Measures how long result lists take to reflect changes saved by another context.
 ///
 /// The measured time begins when a pinned context advances to the new generation, and ends when its
 /// lists have reported the changes. It does not include the other context's save.
 final class LiveResults {
   /// The results of the measurements.
   struct Outcome {
-    /// The rates, by the number of rows in the store.
+    /// The rates for each number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
     /// The changed rows per second with a thousand lists.
     let crowd: Slices
@@ -44,7 +44,7 @@ final class LiveResults {
     self.options.durability = .normal
   }
 
-  /// Runs the measurements in stores in a directory, which the caller must remove afterwards.
+  /// Runs the measurements on stores in a directory, which the caller must remove afterwards.
   func run(in directory: String) throws -> Outcome {
     var slices: [(rowCount: Int, slices: Slices)] = []
     for (position, count) in [max(quakes.count / 10, 1), quakes.count].enumerated() {
@@ -71,7 +71,8 @@ final class LiveResults {
     return Outcome(slices: slices, crowd: crowd, hash: hash)
   }
 
-  /// Returns the updates per second in each round, for this number of rows in the store.
+  /// Returns the rate of updates per second in each round, if each update changes this number of
+  /// rows.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int
   ) throws -> [Double] {
@@ -134,7 +135,7 @@ final class LiveResults {
   private func finish(_ container: PersistentContainer) throws {
     let findings = try container.store.verify().findings
     guard findings.isEmpty else {
-      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+      throw BenchFailure("The store is damaged: \(findings.joined(separator: "; "))")
     }
     try container.store.close()
   }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Measures reads in a pinned context while another process imports quakes into the same store.
 ///
-/// Every read is compared with the contents of the row before the import. A first phase measures
-/// the reads without an import.
+/// Every read is compared with the contents of the row before the import. Before the import starts,
+/// a first phase measures reads without it.
 struct PinnedImport {
   let directory: String
   let quakes: [Quake]
@@ -16,7 +16,7 @@ struct PinnedImport {
   let seconds: Double
   let progress: Progress
 
-  /// The measurements taken in a tenth of a second.
+  /// The measurements of one tenth of a second.
   struct Sample {
     /// The time since the start.
     let seconds: Double
@@ -36,7 +36,7 @@ struct PinnedImport {
     let samples: [Sample]
     /// The latencies of reads without and with the import.
     let idle, busy: Latencies
-    /// The size of the pages of the newest generation.
+    /// The total size of the pages of the newest generation, in bytes.
     let storeByteCount: Int
     let hash: UInt64
 
@@ -48,8 +48,8 @@ struct PinnedImport {
           points: samples.compactMap { sample in value(sample).map { [sample.seconds, $0] } })
       }
       return [
-        curve("p50", "nanoseconds of a read") { $0.p50Nanoseconds },
-        curve("p99", "nanoseconds of a read") { $0.p99Nanoseconds },
+        curve("p50", "nanoseconds per read") { $0.p50Nanoseconds },
+        curve("p99", "nanoseconds per read") { $0.p99Nanoseconds },
         curve("log", "bytes") { Double($0.logBytes) },
         curve("memory of the reader", "bytes") { $0.anonymousBytes.map { Double($0) } },
         curve("imported", "rows") { $0.importedRows.map { Double($0) } },
@@ -73,9 +73,9 @@ struct PinnedImport {
       let memory = busySamples.compactMap(\.anonymousBytes)
       let growth = (memory.last ?? 0) - (memory.first ?? 0)
       let rows = busySamples.last?.importedRows ?? 0
-      return "p99 of a read \(before.grouped) ns idle, \(during.grouped) ns while another process "
-        + "committed \(rows.grouped) rows (\(String(format: "%.2f", during / before)) times); the "
-        + "log used at most \(log) bytes, and the pages of the store \(storeByteCount.grouped)"
+      return "p99 of a read: \(before.grouped) ns before, \(during.grouped) ns while another "
+        + "process committed \(rows.grouped) rows (\(String(format: "%.2f", during / before)) "
+        + "times); the log used at most \(log) bytes, the store's pages \(storeByteCount.grouped)"
         + (memory.isEmpty ? "" : "; the reader's own memory grew by \(growth.grouped) bytes")
     }
   }
@@ -119,7 +119,7 @@ struct PinnedImport {
     _ = try reader.takeLatencies()
     let after = try container.newContext().count(for: FetchRequest<GraphQuake>())
     guard after > before || rowCount < 2 else {
-      throw BenchFailure("the importing process committed no rows")
+      throw BenchFailure("The importing process committed no rows.")
     }
     let statistics = container.store.statistics
     try finish(container)
@@ -144,7 +144,7 @@ struct PinnedImport {
     progress.show("verifying", fraction: 0)
     let findings = try container.store.verify().findings
     guard findings.isEmpty else {
-      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+      throw BenchFailure("The store is damaged: \(findings.joined(separator: "; "))")
     }
     try container.store.close()
   }

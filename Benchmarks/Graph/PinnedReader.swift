@@ -4,7 +4,7 @@ import Synchronization
 
 /// A thread that looks up quakes in a context that is pinned to the newest generation at the start.
 ///
-/// Later reads of a quake must return the same values as the first read.
+/// All reads of a quake must return the same values as the first read.
 final class PinnedReader: Sendable {
   private struct State {
     var latencies = Latencies()
@@ -19,7 +19,7 @@ final class PinnedReader: Sendable {
   private let hasBegun = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
 
-  /// The number of reads between two checks for a stop.
+  /// The number of reads after which the thread checks whether it must stop.
   private static let readsPerTurn = 256
 
   init(_ container: PersistentContainer, _ codes: [String]) {
@@ -40,7 +40,7 @@ final class PinnedReader: Sendable {
     _ = try takeLatencies()
   }
 
-  /// Stops the thread and waits for its end.
+  /// Stops the thread and waits for it to end.
   func stop() {
     let isNew = state.withLock { state in
       defer { state.isStopped = true }
@@ -51,7 +51,7 @@ final class PinnedReader: Sendable {
 
   /// Returns the latencies of the reads since the last call.
   ///
-  /// - Throws: The error that has stopped the thread.
+  /// - Throws: The error that stopped the thread.
   func takeLatencies() throws -> Latencies {
     try state.withLock { state in
       if let failure = state.failure { throw failure }
@@ -86,7 +86,7 @@ final class PinnedReader: Sendable {
         let found = try Self.read(codes[position], context)
         latencies.add(nanoseconds: start.duration(to: .now).inNanoseconds)
         guard found == expected[position] else {
-          throw BenchFailure("The pinned context reads \(codes[position]) differently than before.")
+          throw BenchFailure("The pinned context returned changed values for \(codes[position]).")
         }
         position = (position + 1) % codes.count
       }
@@ -96,7 +96,7 @@ final class PinnedReader: Sendable {
 
   private static func read(_ code: String, _ context: ManagedObjectContext) throws -> UInt64 {
     guard let quake = try context.existingObject(where: \GraphQuake.code, equals: code) else {
-      throw BenchFailure("The pinned context does not find the quake \(code).")
+      throw BenchFailure("The pinned context did not find the quake \(code).")
     }
     return quake.folded(into: 0)
   }

@@ -1,15 +1,13 @@
 /// Runs the same work with several engines, which take turns.
 ///
-/// Disturbances of the machine then affect all engines alike. The ratio of two turns in one round
-/// is more reliable than the ratio of two medians.
+/// Disturbances of the machine then affect all engines alike, so the ratio of two turns in the same
+/// round is more reliable than the ratio of two medians.
 struct Alternation {
   let name: String
   let seconds: Double
   let progress: Progress
 
-  /// The minimum number of rounds.
-  ///
-  /// It is odd, so that the median is a measured value.
+  /// The minimum number of rounds, which is odd so that the median is a measured value.
   private static let fewestRounds = 5
   private static let mostRounds = 101
 
@@ -19,7 +17,7 @@ struct Alternation {
     let duration: Duration
     let hash: UInt64
 
-    /// Measures `body`, which returns the hash of its results.
+    /// Times `body`, which returns a hash of its results.
     init(_ operationCount: Int, _ body: () throws -> UInt64) rethrows {
       self.operationCount = operationCount
       var hash: UInt64 = 0
@@ -44,10 +42,11 @@ struct Alternation {
 
   /// Runs the rounds.
   ///
-  /// The first engine of a round is the last engine of the next round. One round is not counted.
+  /// The engine that is first in one round is last in the next. The first round is not counted.
   ///
-  /// - Parameter turn: Runs one turn, given the number of the engine and the number of the round.
-  /// - Throws: Any error of `turn`; a ``BenchFailure`` if two engines have different results.
+  /// - Parameter turn: Runs one turn, given the indexes of the engine and the round.
+  /// - Throws: Any error that `turn` throws; a ``BenchFailure`` if two engines have different
+  ///   results.
   func run(
     engineNames: [String], _ turn: (_ engine: Int, _ round: Int) throws -> Turn
   ) throws -> Outcome {

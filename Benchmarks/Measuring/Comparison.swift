@@ -2,8 +2,8 @@
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// For each engine except the first, by name: the first engine's rate divided by that engine's
-  /// rate, round by round.
+  /// The first engine's rate divided by the rate of each other engine, round by round, with that
+  /// engine's name as the key.
   let shares: [String: Spread]
 }
 

@@ -3,10 +3,9 @@ import Synchronization
 
 /// The threads of one engine in one workload.
 ///
-/// They warm up and then work in windows of time.
-///
-/// Each thread ends its window with its current turn, so its rate is exact, however long its turns
-/// are.
+/// The threads warm up and then work in windows of time. At the end of a window, each thread
+/// completes its current turn and its time is measured up to there, so its rate is exact, however
+/// long its turns are.
 final class Crew: Sendable {
   /// A window in which the threads work.
   struct Window {
@@ -25,9 +24,9 @@ final class Crew: Sendable {
   private struct State {
     /// The number of threads that are still running.
     var livingCount: Int
-    /// The number of threads that have completed the last window.
+    /// The number of threads that have warmed up or completed the current window.
     var restingCount = 0
-    /// The current window, or the last one.
+    /// The current or most recent window.
     var window = Window(number: 0, isTimingEach: false)
     var failure: (any Error)?
 
@@ -46,7 +45,7 @@ final class Crew: Sendable {
     }
   }
 
-  /// Returns the results of all threads before the first window.
+  /// Waits until all threads have warmed up, and returns a hash of their results.
   ///
   /// - Throws: The error that stopped a thread.
   func warmUp() throws -> UInt64 {
@@ -55,7 +54,7 @@ final class Crew: Sendable {
     return runners.reduce(0) { fold($0, $1.warmUpHash) }
   }
 
-  /// Lets the threads work in one window of time.
+  /// Lets the threads work for one window of time.
   ///
   /// - Parameter watch: Called about every 10 ms while the threads work.
   /// - Returns: For each group, the measurements of each of its threads.
@@ -81,13 +80,13 @@ final class Crew: Sendable {
     return groups.map { $0.map(\.stretch) }
   }
 
-  /// The operations of each group in all windows so far.
+  /// The number of operations of each group in all windows so far.
   var operationCounts: [Int] { groups.map { $0.reduce(0) { $0 + $1.operationCount } } }
 
-  /// The results of all threads, folded together.
+  /// A hash of the results of all threads.
   var hash: UInt64 { runners.reduce(0) { fold($0, $1.hash) } }
 
-  /// Stops the threads and waits for their end.
+  /// Stops the threads and waits for them to end.
   func end() {
     stop()
     wait { $0.livingCount == 0 }
@@ -96,16 +95,14 @@ final class Crew: Sendable {
   private var failure: (any Error)? { state.withLock { $0.failure } }
 }
 
-/// The methods that the threads call.
+/// Members that the threads call.
 extension Crew {
   var isStopped: Bool { stopped.load(ordering: .relaxed) }
 
-  /// Whether the window is over.
+  /// Whether the current window is over.
   var isPausing: Bool { pausing.load(ordering: .relaxed) }
 
-  /// Waits for the next window.
-  ///
-  /// Returns `nil` if there are no more windows.
+  /// Waits for the next window and returns it, or returns `nil` if there are no more windows.
   func awaitWindow() -> Window? {
     let last = state.withLock { $0.window.number }
     change { $0.restingCount += 1 }

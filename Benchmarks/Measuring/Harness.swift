@@ -1,16 +1,14 @@
 /// Lets the crews of several engines take turns at the same work, each for a window of time.
 ///
-/// Disturbances of the machine then affect all engines alike. The ratio of two windows in one round
-/// is more reliable than the ratio of two medians.
+/// Disturbances of the machine then affect all engines alike, so the ratio of two windows in the
+/// same round is more reliable than the ratio of two medians.
 struct Harness {
   let name: String
   /// The total time for which each engine works, in seconds.
   let seconds: Double
   let progress: Progress
 
-  /// The number of rounds.
-  ///
-  /// It is odd, so that the median is a measured value.
+  /// The number of rounds, which is odd so that the median is a measured value.
   static let roundCount = 7
 
   private var windowSeconds: Double { seconds / Double(Self.roundCount) }
@@ -18,13 +16,13 @@ struct Harness {
   /// One engine with its threads.
   struct Contestant {
     let engine: String
-    /// Threads that are measured together.
+    /// The threads, in groups that are measured separately.
     let groups: [[any Work]]
     /// Returns the number of checkpoints so far, if the engine runs them automatically.
     var checkpointCount: () -> Int = { 0 }
   }
 
-  /// The results.
+  /// The results of all rounds.
   struct Outcome {
     /// The comparison of the engines, for each group of threads.
     let groups: [Comparison]
@@ -35,10 +33,12 @@ struct Harness {
     let hash: UInt64
   }
 
-  /// Warms up all threads, compares their results, and lets the engines take turns.
+  /// Warms up all threads, compares the results of the engines, and then lets the engines take
+  /// turns.
   ///
   /// - Parameter hasTimeline: Whether to record measurements over time.
-  /// - Throws: Any error of a thread; a ``BenchFailure`` if two engines have different results.
+  /// - Throws: The error that stopped a thread; a ``BenchFailure`` if two engines have different
+  ///   results.
   func run(_ contestants: [Contestant], hasTimeline: Bool = false) throws -> Outcome {
     progress.show(name, fraction: 0)
     let crews = contestants.map { Crew(name, groups: $0.groups) }

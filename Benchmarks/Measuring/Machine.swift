@@ -1,6 +1,6 @@
 import Foundation
 
-/// The machine and date of a run, which belong in every report.
+/// The machine and the date of a run, for the report.
 enum Machine {
   /// The processor's model, if the system reports it, and the number of cores.
   static var description: String {
@@ -20,7 +20,7 @@ enum Machine {
 
   /// The average number of runnable threads in the minute before the run.
   ///
-  /// If it is above 0, other programs may disturb the figures.
+  /// If the load is above 0, other programs may distort the figures.
   static var load: String {
     var averages = [0.0]
     guard getloadavg(&averages, 1) == 1 else { return "unknown" }
@@ -38,7 +38,7 @@ enum Machine {
     ISO8601DateFormatter().string(from: Date())
   }
 
-  /// The compiler's version, as far as conditional compilation can determine it.
+  /// The version of the compiler, as far as conditional compilation can determine it.
   static var swiftVersion: String {
     #if compiler(>=6.4)
       "6.4 or later"

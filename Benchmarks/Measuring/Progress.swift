@@ -2,19 +2,19 @@ import Foundation
 
 /// The progress line on a terminal.
 ///
-/// It is written to standard error, and only if standard error is a terminal, so that it never
-/// appears in logs and pipes.
+/// The line is written to standard error, and only if standard error is a terminal, so that it
+/// never appears in logs or pipes.
 struct Progress: Sendable {
   private let isOnTerminal = isatty(2) == 1
 
-  /// Replaces the line.
+  /// Replaces the progress line.
   func show(_ activity: String, fraction: Double) {
     let percent = Int(max(0, min(1, fraction)) * 100)
     let padding = String(repeating: " ", count: max(0, 26 - activity.count))
     write("\r\u{1B}[K\(activity)\(padding)\(percent) %")
   }
 
-  /// Removes the line before other output.
+  /// Removes the progress line, so that other output can follow.
   func clear() {
     write("\r\u{1B}[K")
   }

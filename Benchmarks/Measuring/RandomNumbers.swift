@@ -1,6 +1,4 @@
-/// A small, seeded generator, so that every run does the same work.
-///
-/// The algorithm is SplitMix64.
+/// A seeded random number generator (SplitMix64), which makes every run do the same work.
 struct RandomNumbers: RandomNumberGenerator {
   private var state: UInt64
 

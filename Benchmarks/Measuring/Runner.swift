@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs the work of one thread and keeps its results.
+/// Runs the work of one thread and records its results.
 final class Runner: Sendable {
   /// The measurements of a thread in one window of time.
   struct Stretch {
@@ -24,18 +24,16 @@ final class Runner: Sendable {
     self.work = work
   }
 
-  /// The number of operations in all windows so far.
-  ///
-  /// It is updated after each turn.
+  /// The number of operations in all windows so far, updated after each turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
-  /// The measurements of the last window.
+  /// The measurements of the most recent window.
   var stretch: Stretch { state.withLock { $0.stretch } }
-  /// The results of the turns before the first window.
+  /// A hash of the results of the warm-up turns.
   var warmUpHash: UInt64 { state.withLock { $0.warmUpHash } }
-  /// The results of all turns.
+  /// A hash of the results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// Runs the thread: warms up, and then works in each window.
+  /// Warms up, and then works in each window; this is the body of the thread.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)
@@ -45,10 +43,9 @@ final class Runner: Sendable {
     crew.leave()
   }
 
-  /// Runs the work.
+  /// Warms up, and then works in each window.
   ///
-  /// The function is generic, so that the loop calls the work directly and not through an
-  /// existential.
+  /// The method is generic so that the loop calls the work directly and not through an existential.
   private func proceed(_ work: some Work, in crew: Crew) throws {
     var work = work
     for _ in 0..<work.warmUpTurnCount where !crew.isStopped { _ = try work.turn() }
@@ -64,7 +61,7 @@ final class Runner: Sendable {
     }
   }
 
-  /// Works until the window ends, but for at least one turn.
+  /// Runs turns until the window ends, but at least one.
   private func stretch(
     of work: inout some Work, in crew: Crew, isTimingEach: Bool
   ) throws -> Stretch {

@@ -1,12 +1,14 @@
-/// The rates of one workload in several windows of time or rounds.
+/// The rates of one workload in several rounds or windows of time.
 struct Slices {
-  /// The operations per second of each window.
+  /// The operations per second in each window.
   private let rates: Spread
   /// The number of timed operations in all windows.
   let operationCount: Int
   /// The number of threads that shared the work.
   let threadCount: Int
 
+  /// Creates a summary of the rates of all windows.
+  ///
   /// - Precondition: There is at least one rate.
   init(rates: [Double], operationCount: Int, threadCount: Int = 1) {
     self.rates = Spread(rates)
@@ -19,7 +21,7 @@ struct Slices {
   var lowest: Double { rates.lowest }
   var highest: Double { rates.highest }
 
-  /// The duration of one operation on the thread that ran it.
+  /// The average duration of one operation on the thread that runs it.
   var nanosecondsPerOperation: Double { Double(threadCount) * 1e9 / median }
 }
 

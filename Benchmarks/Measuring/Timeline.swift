@@ -1,8 +1,8 @@
-/// The activity of an engine's threads over time, with the windows of the other engines left out.
+/// The activity of an engine's threads over time, without the windows of other engines.
 struct Timeline {
   /// The activity between two samples.
   struct Moment {
-    /// The time for which the engine has worked up to the end of the sample.
+    /// The time for which the engine had worked at the end of the sample.
     let seconds: Double
     /// Operations per second of each group.
     let rates: [Double]
@@ -15,8 +15,9 @@ struct Timeline {
   private var earlier = 0.0
   private var last: (elapsed: Double, counts: [Int], checkpointCount: Int)?
 
-  /// The minimum time between two samples, because operations are counted only at the end of a
-  /// turn.
+  /// The minimum time between two samples, in seconds.
+  ///
+  /// A shorter time would be inaccurate, because operations are counted only at the end of a turn.
   private static let shortest = 0.02
 
   /// Adds a sample, given the totals of all windows so far.
@@ -35,7 +36,7 @@ struct Timeline {
     self.last = (elapsed, counts, checkpointCount)
   }
 
-  /// The curves of the readers, of the writer, and of the ends of checkpoints.
+  /// The curves of the reading rate, the writing rate, and the ends of checkpoints.
   var curves: [Curve] {
     func curve(_ name: String, _ unit: String, _ points: [[Double]]) -> Curve {
       Curve(name: name, horizontal: "seconds", vertical: unit, points: points)

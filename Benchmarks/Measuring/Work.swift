@@ -1,19 +1,19 @@
 /// One thread's share of a workload: a loop divided into turns.
 ///
 /// Each thread works on its own copy. A turn is long enough that the cost of reading the clock
-/// after it is negligible, but short compared with a window of time. To measure latencies, a turn
-/// is one operation.
+/// after it is negligible, but short compared with a window of time. When latencies are measured, a
+/// turn is one operation.
 protocol Work: Sendable {
   /// The number of warm-up turns, which load the data that the workload reads.
   ///
-  /// All engines must have the same results in the warm-up turns, so that the hashes show whether
-  /// an engine skips rows.
+  /// All engines must have the same hash after the warm-up turns; otherwise, an engine has skipped
+  /// rows.
   var warmUpTurnCount: Int { get }
-  /// The number of operations in a turn. A turn at the end of the data has fewer.
+  /// The number of operations in a turn; the last turn of a pass over the data can have fewer.
   var operationsPerTurn: Int { get set }
   /// Runs one turn and returns its number of operations.
   mutating func turn() throws -> Int
-  /// A hash of the results of all reads, which shows that no read was skipped.
+  /// A hash of the results of all reads, for comparison with other engines.
   var hash: UInt64 { get }
 }
 

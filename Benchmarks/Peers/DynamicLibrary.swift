@@ -7,9 +7,7 @@ struct DynamicLibrary {
   private let fileName: String
   private let handle: UnsafeMutableRawPointer
 
-  /// Loads the library.
-  ///
-  /// Returns `nil` if there is no library with this name.
+  /// Loads the library with this file name, or returns `nil` if there is none.
   init?(_ fileName: String) {
     guard let handle = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
     self.fileName = fileName
@@ -18,11 +16,11 @@ struct DynamicLibrary {
 
   /// Returns the function with this name.
   ///
-  /// The linker does not check types: `Function` must match the C declaration in the library's
-  /// header.
+  /// `Function` must match the C declaration in the library's header, because nothing checks the
+  /// type.
   func find<Function>(_ name: String) throws -> Function {
     guard let function = dlsym(handle, name) else {
-      throw BenchFailure("\(fileName) has no function \(name): install a newer version.")
+      throw BenchFailure("\(fileName) has no function \(name). Install a newer version.")
     }
     return unsafeBitCast(function, to: Function.self)
   }

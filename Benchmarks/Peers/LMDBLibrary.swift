@@ -4,7 +4,7 @@ struct LMDBLibrary: Sendable {
   typealias Transaction = OpaquePointer
   typealias Cursor = OpaquePointer
 
-  /// The file name in Debian and most other distributions.
+  /// The file name of the library in Debian and most other distributions.
   static let fileName = "liblmdb.so.0"
 
   static let notFound: Int32 = -30798
@@ -25,7 +25,7 @@ struct LMDBLibrary: Sendable {
     static let create: UInt32 = 0x40000
   }
 
-  /// The flag of a `put` whose key follows all existing keys.
+  /// The flag for a `put` whose key sorts after all existing keys.
   static let append: UInt32 = 0x20000
 
   let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32
@@ -63,9 +63,7 @@ struct LMDBLibrary: Sendable {
       UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?
     ) -> UnsafePointer<CChar>
 
-  /// Loads the library.
-  ///
-  /// Returns `nil` if it is not installed.
+  /// Loads the library, or returns `nil` if it is not installed.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
     // The types above match the declarations in LMDB's header.
@@ -98,7 +96,7 @@ struct LMDBLibrary: Sendable {
     return "\(major).\(minor).\(patch)"
   }
 
-  /// Throws the error for a code other than 0.
+  /// Throws an error if LMDB has returned a code other than 0.
   @inline(__always)
   func check(_ code: Int32) throws {
     if code != 0 { throw failure(code) }
@@ -122,7 +120,7 @@ struct LMDBValue {
   }
 }
 
-/// An open environment of LMDB with its databases.
+/// An open LMDB environment with its databases.
 ///
 /// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current writer.
 final class LMDBEnvironment: @unchecked Sendable {
@@ -131,9 +129,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// The databases of rows by number, of rows by code, and of a large value.
   private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
 
-  /// The maximum size of the file.
-  ///
-  /// Only address space is reserved.
+  /// The maximum size of the file, for which only address space is reserved.
   private static let mapByteCount = 64 << 30
 
   init(_ library: LMDBLibrary, directory: String) throws {
@@ -155,9 +151,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   deinit { library.close(handle) }
 
-  /// Runs a transaction.
-  ///
-  /// If it need not be durable, it is not synced at all.
+  /// Runs a transaction, whose commit is synced only if `isDurable` is true.
   @inline(__always)
   func write(isDurable: Bool, _ body: (LMDBLibrary.Transaction) throws -> Void) throws {
     try library.check(library.setFlags(handle, LMDBLibrary.Flag.noSync, isDurable ? 0 : 1))
@@ -208,9 +202,7 @@ final class LMDBReader: @unchecked Sendable {
 }
 
 extension LMDBLibrary {
-  /// Looks up the row with this number, and calls `body` with it.
-  ///
-  /// Returns `nil` if there is no such row.
+  /// Calls `body` with the row that has this number, or returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ number: Int64, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -220,9 +212,7 @@ extension LMDBLibrary {
     }
   }
 
-  /// Looks up the row with this code, and calls `body` with it.
-  ///
-  /// Returns `nil` if there is no such row.
+  /// Calls `body` with the row that has this code, or returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ code: String, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -246,7 +236,7 @@ extension LMDBLibrary {
     return try value.withBytes(body)
   }
 
-  /// Writes a value under a number.
+  /// Writes a value whose key is a number.
   func put(
     _ number: Int64, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
     flags: UInt32 = 0
@@ -254,7 +244,7 @@ extension LMDBLibrary {
     try withUnsafeBytes(of: number) { try put($0, value, database, transaction, flags) }
   }
 
-  /// Writes a value under a code.
+  /// Writes a value whose key is a code.
   func put(
     _ code: String, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
     flags: UInt32

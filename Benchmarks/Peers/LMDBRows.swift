@@ -2,7 +2,8 @@ import HeartwoodEngine
 
 /// LMDB as a row engine.
 ///
-/// It uses integer keys, appends ascending keys, and does not sync where Heartwood uses `.normal`.
+/// Row numbers are integer keys, ascending keys are appended, and commits are not synced where
+/// Heartwood uses `.normal`.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 
@@ -63,7 +64,7 @@ private final class LMDBRowStore: RowStore {
     }
   }
 
-  /// Does nothing: LMDB has no log, and commits write pages to their final location.
+  /// Does nothing, because LMDB has no log: commits write pages to their final location.
   func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {
@@ -97,7 +98,7 @@ private final class LMDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try environment.reader() }
 
-  /// Does nothing: LMDB has no integrity check, and the reads were already checked when they were
+  /// Does nothing, because LMDB has no integrity check, and every read was checked when it was
   /// measured.
   func finish() {}
 }

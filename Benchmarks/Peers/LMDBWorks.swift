@@ -37,7 +37,7 @@ struct LMDBIntegerReads: Work {
   }
 }
 
-/// Point reads that each renew and end a transaction.
+/// Point reads, before each of which the read transaction is renewed.
 struct LMDBSnapshotPerRead: Work {
   let reader: LMDBReader
   let numbers: [Int64]
@@ -114,9 +114,7 @@ struct LMDBStringReads: Work {
   }
 }
 
-/// Full scans in the order of the row numbers.
-///
-/// A turn is one pass over all rows.
+/// Full scans in the order of the row numbers, with one scan per turn.
 struct LMDBScans: Work {
   let reader: LMDBReader
   var operationsPerTurn: Int
@@ -137,7 +135,7 @@ struct LMDBScans: Work {
   }
 }
 
-/// Transactions that each change the position in one random row.
+/// Transactions that each change the coordinates in one random row.
 struct LMDBCommits: Work {
   let environment: LMDBEnvironment
   let durability: StoreOptions.Durability

@@ -3,7 +3,7 @@ enum Engine {
   static let heartwood = "heartwood"
   static let sqlite = "sqlite"
   static let lmdb = "lmdb"
-  /// The engines that `--peers` compares Heartwood with, in the order of their columns.
+  /// The engines with which `--peers` compares Heartwood, in the order of their columns.
   static let peers = [lmdb, sqlite]
   static let peerNames = peers.joined(separator: ", ")
   static let all = [heartwood] + peers
@@ -18,16 +18,15 @@ enum Engine {
   }
 }
 
-/// The installed libraries with which Heartwood is compared.
+/// The installed engines with which Heartwood is compared.
 struct Peers {
   private(set) var rowEngines: [any RowEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
   /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
-  /// Loads the libraries.
-  ///
-  /// If `wanted` is false, there are no peers, and none is reported as missing.
+  /// Loads the libraries if `wanted` is true; otherwise there are no peers, and none is reported as
+  /// missing.
   init(wanted: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {

@@ -26,7 +26,7 @@ private final class SQLiteGraphStore: GraphStore {
   private static let setUp = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Heartwood checkpoints its log in the background. Here, checkpoints run while nothing is
+    // Heartwood checkpoints in the background, so SQLite's checkpoints run only while nothing is
     // measured.
     "PRAGMA wal_autocheckpoint=0",
     """
@@ -115,7 +115,7 @@ private final class SQLiteGraphStore: GraphStore {
     for code in codes {
       try quakeOfCode.binding(code) {
         guard try quakeOfCode.step() else {
-          throw BenchFailure("The quake \(code) was inserted but SQLite does not find it.")
+          throw BenchFailure("The quake \(code) was inserted, but SQLite did not find it.")
         }
         hash = quakeOfCode.foldedQuake(into: hash)
         quakeOfCode.reset()
@@ -138,13 +138,13 @@ private final class SQLiteGraphStore: GraphStore {
     let check = try SQLiteStatement(
       database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
     guard try check.step(), check.integer(0) == 1 else {
-      throw BenchFailure("the SQLite database is damaged")
+      throw BenchFailure("The SQLite database failed its integrity check.")
     }
   }
 }
 
 extension SQLiteStatement {
-  /// Folds the quake of the row into a hash.
+  /// Folds the quake in the current row into a hash.
   @inline(__always)
   fileprivate func foldedQuake(into hash: UInt64) -> UInt64 {
     fold(

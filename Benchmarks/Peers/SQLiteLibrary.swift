@@ -8,14 +8,14 @@ struct SQLiteLibrary: Sendable {
   typealias Statement = OpaquePointer
   typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-  /// The file name in Debian and most other distributions.
+  /// The file name of the library in Debian and most other distributions.
   static let fileName = "libsqlite3.so.0"
 
   static let ok: Int32 = 0
   static let row: Int32 = 100
   static let done: Int32 = 101
-  /// The flags for reading and writing, creating, and no mutex: one thread at a time uses a
-  /// connection.
+  /// The flags that open a database for reading and writing, create it if necessary, and use no
+  /// mutex, because only one thread at a time uses a connection.
   static let openFlags: Int32 = 0x2 | 0x4 | 0x8000
 
   let open:
@@ -44,9 +44,7 @@ struct SQLiteLibrary: Sendable {
   let message: @convention(c) (Database) -> UnsafePointer<CChar>
   private let libraryVersion: @convention(c) () -> UnsafePointer<CChar>
 
-  /// Loads the library.
-  ///
-  /// Returns `nil` if it is not installed.
+  /// Loads the library, or returns `nil` if it is not installed.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
     // The types above match the declarations in SQLite's header.
@@ -76,7 +74,7 @@ struct SQLiteLibrary: Sendable {
   var version: String { String(cString: libraryVersion()) }
 }
 
-/// An open database of SQLite.
+/// An open SQLite database.
 ///
 /// `@unchecked` because one thread at a time uses it: the thread of a `Work`, or the thread that
 /// holds the writer's lock.
@@ -84,9 +82,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
-  /// Opens a database.
-  ///
-  /// Creates it if it does not exist.
+  /// Opens a database, which is created if it does not exist.
   init(_ library: SQLiteLibrary, path: String) throws {
     var opened: SQLiteLibrary.Database?
     let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)
@@ -110,7 +106,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 }
 
-/// A prepared statement of SQLite.
+/// A prepared SQLite statement.
 ///
 /// `@unchecked` because it is used by the same threads as its database.
 final class SQLiteStatement: @unchecked Sendable {
@@ -129,9 +125,7 @@ final class SQLiteStatement: @unchecked Sendable {
 
   deinit { _ = library.finalize(handle) }
 
-  /// Moves to the next row.
-  ///
-  /// Returns `false` if there is none.
+  /// Moves to the next row, or returns `false` if there is none.
   @inline(__always)
   func step() throws -> Bool {
     let code = library.step(handle)
@@ -152,9 +146,8 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
-  /// Runs the statement once, with bytes as the value of this parameter.
-  ///
-  /// The bytes are not copied.
+  /// Runs the statement once, with these bytes, which are not copied, as the value of the
+  /// parameter.
   @inline(__always)
   func run(_ bytes: Span<UInt8>, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -164,9 +157,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with strings as the values of the parameters from 1 on.
-  ///
-  /// The strings are not copied.
+  /// Runs `body` with the strings, which are not copied, as the values of the first two parameters.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
     var (first, second) = texts
@@ -179,9 +170,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with a string as the value of the first parameter.
-  ///
-  /// The string is not copied.
+  /// Runs `body` with the string, which is not copied, as the value of the first parameter.
   @inline(__always)
   func binding<R>(_ text: String, _ body: () throws -> R) rethrows -> R {
     var text = text
@@ -199,9 +188,7 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column of the current row.
-  ///
-  /// Columns are counted from 0.
+  /// Runs `body` with the bytes of a column of the current row; columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -209,9 +196,7 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// Returns the sum of the bytes of a column of the current row.
-  ///
-  /// Columns are counted from 0.
+  /// Returns the sum of the bytes of a column of the current row; columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -4,9 +4,9 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// A commit that makes the log long enough also checkpoints it, as by default. Commits of several
-/// threads take turns with one connection, which is faster than connections that wait for each
-/// other.
+/// By default, SQLite checkpoints its log in a commit that makes the log long enough. Threads share
+/// one connection for commits, because several connections would be slower: they would wait for
+/// each other.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -106,7 +106,7 @@ private final class SQLiteRowStore: RowStore {
     let check = try SQLiteStatement(
       writer.database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
     guard try check.step(), check.integer(0) == 1 else {
-      throw BenchFailure("the SQLite database is damaged")
+      throw BenchFailure("The SQLite database failed its integrity check.")
     }
   }
 
@@ -116,9 +116,8 @@ private final class SQLiteRowStore: RowStore {
     case allRows = "SELECT number, row FROM quakes ORDER BY number"
   }
 
-  /// Returns a statement with its own connection.
-  ///
-  /// If it is pinned, the connection has started a read transaction.
+  /// Returns a statement with its own connection, which has started a read transaction if
+  /// `isPinned` is true.
   private func statement(_ query: Query, isPinned: Bool) throws -> SQLiteStatement {
     let database = try SQLiteDatabase(library, path: path)
     try database.setUp()
@@ -139,7 +138,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// The writing connection, with its lock.
+/// The connection for writing, with its lock.
 ///
 /// `@unchecked` because the connection is used only while the lock is held.
 final class SQLiteWriter: @unchecked Sendable {

@@ -69,9 +69,7 @@ struct SQLiteStringReads: Work {
   }
 }
 
-/// Full scans in the order of the row numbers.
-///
-/// A turn is one pass over all rows.
+/// Full scans in the order of the row numbers, with one scan per turn.
 struct SQLiteScans: Work {
   let statement: SQLiteStatement
   var operationsPerTurn: Int
@@ -93,7 +91,7 @@ struct SQLiteScans: Work {
   }
 }
 
-/// Transactions that each change the position in one random row.
+/// Transactions that each change the coordinates in one random row.
 struct SQLiteCommits: Work {
   let writer: SQLiteWriter
   let durability: StoreOptions.Durability

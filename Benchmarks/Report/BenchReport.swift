@@ -12,9 +12,9 @@ struct BenchReport {
   let notes: [String]
   /// The comparison of Heartwood with the peers, if there are any.
   let comparison: String?
-  /// One line for each engine.
+  /// A description of each engine, in one line.
   let engines: [String]
-  /// The results of all reads, folded into one hash.
+  /// A hash of the results of all reads.
   let hash: UInt64
 
   /// The complete report for a terminal.
@@ -24,7 +24,7 @@ struct BenchReport {
 
     \(table.text)
 
-    median, min and max of \(Harness.roundCount) windows, or of a load's rounds; ns/op per thread
+    median, min and max of \(Harness.roundCount) windows, or of rounds for loads; ns/op per thread
     \(notes.joined(separator: "\n"))
     \(comparison.map { "\n\($0)\n" } ?? "")
     hash of all reads \(String(hash, radix: 16))

@@ -1,4 +1,4 @@
-/// A run as an HTML page: one file without dependencies or network access.
+/// The results of a run as an HTML page, in one file without dependencies or network access.
 struct HTMLReport {
   private let report: BenchReport
 
@@ -44,9 +44,9 @@ struct HTMLReport {
   }
 
   private var method: String {
-    "Engines take turns, each for a window of time, and the order changes after each round. A "
-      + "figure is the median of the windows. A ratio is Heartwood's rate divided by the other "
-      + "engine's rate in the same round: the median, with the minimum and maximum in brackets. "
+    "Engines take turns, each for a window of time; the order changes after each round. Each "
+      + "figure is the median of its windows. A ratio is Heartwood's rate divided by the other "
+      + "engine's rate in the same round; the median, minimum and maximum are shown. "
       + "All engines read the same rows, every row is checked, and the results are compared."
   }
 
@@ -62,9 +62,7 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// The sections of the page.
-  ///
-  /// A section without figures is left out.
+  /// The sections of the page, without those that have no figures.
   private var sections: [String] {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
@@ -105,7 +103,7 @@ struct HTMLReport {
   }
 }
 
-/// The charts.
+/// Creates the charts.
 extension HTMLReport {
   private func curve(_ name: String, of measurement: Measurement) -> Curve? {
     measurement.curves.first { $0.name == name }
@@ -128,11 +126,11 @@ extension HTMLReport {
     }
     let text = [chart, commits].map(\.text).joined()
     return text.isEmpty || chart.marks.isEmpty
-      ? text : text + "<p>Marked: the ends of Heartwood's checkpoints.</p>"
+      ? text : text + "<p>Vertical lines mark the ends of Heartwood's checkpoints.</p>"
   }
 
   private var overwriteText: String {
-    "32 KiB each time, with a reader that holds the first value (lines) and without one (dots)."
+    "32 KiB per value, with a reader that holds the first value (solid) or without one (dotted)."
   }
 
   private var overwrites: String {
@@ -176,7 +174,7 @@ extension HTMLReport {
       }
       return chart.text
     }
-    return charts.joined() + "<p>Marked: the start of the import.</p>"
+    return charts.joined() + "<p>The vertical line marks the start of the import.</p>"
   }
 
   private var openings: String {
@@ -186,7 +184,7 @@ extension HTMLReport {
 }
 
 extension String {
-  /// The text as HTML.
+  /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
     for character in self {

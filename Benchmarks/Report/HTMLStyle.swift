@@ -1,4 +1,4 @@
-/// The style of the page, in light and dark mode.
+/// The style sheet of the page, for light and dark mode.
 enum HTMLStyle {
   static let text = """
     :root {

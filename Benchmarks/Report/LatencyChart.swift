@@ -2,7 +2,7 @@ import Foundation
 
 /// A chart of the latencies of single operations.
 ///
-/// Each workload and engine has a line from the median to the 99.9th percentile.
+/// For each workload and engine, a line extends from the median to the 99.9th percentile.
 struct LatencyChart {
   private let rows: [(workload: String, measurements: [Measurement])]
 
@@ -83,7 +83,7 @@ struct LatencyChart {
       + "\(Engine.title(measurement.engine)) \(summary)</text></g>"
   }
 
-  /// Returns nanoseconds in readable form.
+  /// Returns a duration in readable form.
   private static func duration(_ nanoseconds: Double) -> String {
     switch nanoseconds {
     case ..<1000: "\(Int(nanoseconds)) ns"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A chart of lines that plot one quantity against another.
+/// A line chart, which plots one quantity against another.
 struct LineChart {
   /// One engine's points.
   struct Line {
@@ -124,7 +124,7 @@ struct LineChart {
   }
 }
 
-/// Round numbers for an axis.
+/// Chooses round numbers for an axis.
 enum Axis {
   /// Returns the next round number above a value.
   static func end(above value: Double) -> Double {
@@ -135,7 +135,7 @@ enum Axis {
       ?? size * 10
   }
 
-  /// Returns the labelled positions.
+  /// Returns the values that are labelled on the axis.
   static func ticks(_ first: Double, _ last: Double, isLogarithmic: Bool) -> [Double] {
     guard isLogarithmic else {
       let step = end(above: max(last - first, 1e-9)) / 8

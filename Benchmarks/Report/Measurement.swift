@@ -4,11 +4,11 @@ struct Measurement {
   let engine: String
   let unit: String
   let slices: Slices
-  /// The rate divided by that of the same workload without a writer, if both were measured.
+  /// The rate divided by the rate of the same workload without a writer, if both were measured.
   var shareOfIdle: Double?
   /// Whether peers run this workload too.
   var isCompared = false
-  /// For a peer: Heartwood's rate divided by this engine's rate, round by round.
+  /// Heartwood's rate divided by this peer's rate, round by round, or `nil` for Heartwood itself.
   var heartwoodShare: Spread?
   /// The latencies of single operations, if they were measured.
   var latencies: Latencies?
@@ -16,7 +16,7 @@ struct Measurement {
   var curves: [Curve] = []
 }
 
-/// A quantity plotted against another one, for a chart.
+/// A series of points that plots one quantity against another, for a chart.
 struct Curve: Encodable {
   /// The name, such as `log`.
   let name: String
@@ -24,6 +24,6 @@ struct Curve: Encodable {
   let horizontal: String
   /// The quantity on the vertical axis, and its unit.
   let vertical: String
-  /// Pairs of the horizontal and the vertical quantity.
+  /// The points, each with its horizontal and its vertical value.
   let points: [[Double]]
 }

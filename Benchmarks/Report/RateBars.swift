@@ -1,6 +1,4 @@
-/// A bar chart of rates.
-///
-/// Each workload has a group of bars, which is scaled to the fastest engine.
+/// A bar chart of rates, with a group of bars for each workload, scaled to the fastest engine.
 struct RateBars {
   private let measurements: [Measurement]
 
@@ -47,8 +45,8 @@ extension Double {
     return (self * factor).rounded() / factor
   }
 
-  /// The number as a ratio, with two decimal places; with four if it is small, and one if it is
-  /// large.
+  /// The number as a ratio: with four decimal places if it is small, one if it is large, and
+  /// otherwise two.
   var ratio: String { "\(rounded(toPlaces: self < 0.1 ? 4 : self < 10 ? 2 : 1))" }
 
   /// The number in a few characters, such as `1.7 M`.

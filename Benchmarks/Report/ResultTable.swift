@@ -8,7 +8,7 @@ struct ResultTable {
     measurements.append(measurement)
   }
 
-  /// Returns the rate of a workload measured earlier in this run.
+  /// Returns the rate of a workload that was measured earlier in this run.
   func value(of workload: Workload, _ engine: String) -> Double? {
     measurements.first { $0.workload == workload.rawValue && $0.engine == engine }?.slices.median
   }
@@ -31,8 +31,8 @@ struct ResultTable {
 
   /// Returns a table of the workloads that peers also run, with the medians of all engines.
   ///
-  /// After the rate of each peer comes Heartwood's rate divided by that rate. The columns of a
-  /// missing peer are empty.
+  /// The rate of each peer is followed by Heartwood's rate divided by the peer's rate. The columns
+  /// of a missing peer are empty.
   func comparison(with peers: [String]) -> String {
     let titles = peers.flatMap { [$0, "ratio", "min", "max"] }
     var rows = [["workload", "unit", Engine.heartwood] + titles]
@@ -49,9 +49,7 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 1])
   }
 
-  /// Returns the rows in columns with titles.
-  ///
-  /// Numbers are aligned on the right.
+  /// Returns the rows in columns with titles, aligning numbers on the right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in
@@ -66,9 +64,8 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns a JSON array with an object for each workload and engine.
-  ///
-  /// Missing measurements are left out.
+  /// Returns a JSON array with an object for each workload and engine, omitting missing
+  /// measurements.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -119,9 +116,8 @@ extension BinaryInteger {
 }
 
 extension Double {
-  /// The number with a comma between groups of three digits.
-  ///
-  /// A small number has a decimal place.
+  /// The number with a comma between groups of three digits, and with one decimal place if it is
+  /// small.
   var grouped: String {
     guard isFinite, magnitude < 1e18 else { return "-" }
     return magnitude < 100 ? String(format: "%.1f", self) : Int(rounded()).grouped
@@ -129,12 +125,12 @@ extension Double {
 }
 
 extension String {
-  /// Returns the text, padded with spaces at its end.
+  /// Returns the text, padded with trailing spaces to this width.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with spaces at its start.
+  /// Returns the text, padded with leading spaces to this width.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

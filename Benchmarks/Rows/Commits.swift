@@ -1,13 +1,12 @@
 import HeartwoodEngine
 
-/// Transactions that each change the position in one random row.
+/// Transactions that each change the coordinates in one random row.
 struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
-  /// The operations in a turn.
-  ///
-  /// A durable commit waits for the disk, so it is long enough to be a turn by itself.
+  /// The number of operations in a turn, which is 1 for durable commits because they wait for the
+  /// disk.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -34,7 +34,7 @@ struct IntegerReads: Work {
   }
 }
 
-/// Random point reads by row number through one pinned snapshot, several in one call.
+/// Random point reads by row number through one pinned snapshot, with several reads in each call.
 struct IntegerReadsTogether: Work {
   let snapshot: Snapshot
   /// The row numbers for each call.
@@ -53,9 +53,7 @@ struct IntegerReadsTogether: Work {
   }
 
   var warmUpTurnCount: Int { walk.turnCount }
-  /// The operations in a turn.
-  ///
-  /// If a turn is to have one operation, it is one call.
+  /// The number of operations in a turn, which has at least one call.
   var operationsPerTurn: Int {
     get { walk.step * Self.readsPerCall }
     set { walk.step = max(newValue / Self.readsPerCall, 1) }
@@ -149,7 +147,7 @@ struct SnapshotPerRead: Work {
   }
 }
 
-/// Full scans in key order through one pinned snapshot: a turn is one pass over all rows.
+/// Full scans in key order through one pinned snapshot, with one scan per turn.
 struct Scans: Work {
   let snapshot: Snapshot
   let rowCount: Int
@@ -178,16 +176,16 @@ struct Scans: Work {
   }
 }
 
-/// Checks that a scan returned each row once.
+/// Checks that a scan returned as many rows as there are.
 func requireAll(_ count: Int, of rowCount: Int) throws {
   guard count == rowCount else {
-    throw BenchFailure("A scan returned \(count.grouped) rows, not \(rowCount.grouped).")
+    throw BenchFailure("A scan returned \(count.grouped) rows instead of \(rowCount.grouped).")
   }
 }
 
 extension RawSpan {
-  /// The number that this key encodes: a byte for its kind, and eight bytes that sort like the
-  /// number.
+  /// The number encoded in this key, which consists of a byte for the type and eight bytes that
+  /// sort like the number.
   @inline(__always)
   fileprivate var rowNumber: UInt64 { word(at: 1).byteSwapped &- 1 << 63 }
 }

@@ -2,9 +2,9 @@ import HeartwoodEngine
 
 /// The names of the two keyspaces of a measured store.
 enum KeyspaceName {
-  /// The keyspace of quake rows by row number.
+  /// The keyspace of quake rows, keyed by row number.
   static let quakes = "quakes"
-  /// The keyspace of quake rows by their 16-byte code.
+  /// The keyspace of quake rows, keyed by their 16-byte codes.
   static let codes = "codes"
 }
 
@@ -12,13 +12,13 @@ extension Snapshot {
   /// Returns the keyspace with this name, which the load must have created.
   func loaded(_ name: String) throws -> KeyspaceReader {
     guard let keyspace = try keyspace(name) else {
-      throw BenchFailure("The store has no keyspace \(name) although it was loaded.")
+      throw BenchFailure("The store has no keyspace \(name), although it was loaded.")
     }
     return keyspace
   }
 }
 
-/// Heartwood with default options, through its public API.
+/// Heartwood with default options, used through its public API.
 struct HeartwoodRows: RowEngine {
   let options: StoreOptions
 
@@ -106,7 +106,7 @@ final class HeartwoodRowStore: RowStore {
     let findings = try store.verify().findings
     try store.close()
     guard findings.isEmpty else {
-      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+      throw BenchFailure("The store is damaged: \(findings.joined(separator: "; "))")
     }
   }
 }

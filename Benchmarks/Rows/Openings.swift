@@ -1,29 +1,26 @@
 import HeartwoodEngine
 
-/// Measures openings of a store that was not closed, with all its commits in a long log.
+/// Measures how long it takes to open a store that was not closed, with all commits in a long log.
 struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time after which no further opening starts.
-  ///
-  /// There are at least three openings.
+  /// The time in seconds after which no further opening starts, except that there are at least
+  /// three.
   let seconds: Double
   let logByteCount: Int
 
   private static let fewestRounds = 3
-  /// The number of commits per sync.
-  ///
-  /// A sync also makes all earlier commits durable.
+  /// The number of commits per sync, which makes all of them durable.
   private static let commitsPerSync = 64
 
-  /// The rate of openings, and the recovery report.
+  /// The rate of openings, and a summary of the recovery report.
   struct Result {
     let slices: Slices
     let summary: String
   }
 
-  /// Writes the log and opens the store with it repeatedly.
+  /// Writes the log, and then opens the store repeatedly.
   ///
   /// - Parameter pagesPerCommit: The number of rows that each commit changes. Each row is in a
   ///   different page if the store has enough pages.
@@ -34,8 +31,8 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // The store is released at the end of the block without being closed, so that the log stays
-        // unchanged.
+        // The store is released at the end of the block without being closed, so the log does not
+        // change.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)

@@ -1,6 +1,5 @@
-/// Overwrites one large value repeatedly, with and without a reader that holds the first version.
-///
-/// The result is the disk space of the store.
+/// Measures the disk space of a store while one large value is overwritten repeatedly, with or
+/// without a reader that holds the first version.
 struct Overwrites {
   let engines: [any RowEngine]
   let rows: QuakeRows
@@ -16,8 +15,8 @@ struct Overwrites {
     let engine: String
     let isPinned: Bool
     let overwriteCount: Int
-    /// The samples: the number of overwrites so far, and the size of the files at that point,
-    /// without holes.
+    /// The samples, each with the number of overwrites so far and the size of the files, without
+    /// holes.
     let looks: [(overwrites: Int, byteCount: Int)]
 
     /// The disk space, plotted against the number of overwrites.

@@ -7,31 +7,31 @@ protocol RowEngine: Sendable {
   /// A line with the version and configuration of the engine.
   var description: String { get }
 
-  /// Creates an empty store in a directory that does not exist.
+  /// Creates an empty store in a directory that does not exist yet.
   func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore
 }
 
 /// A store with quake rows by row number and by code, and one large value.
 ///
-/// Every read checks each row and folds it into a hash, and all engines must produce the same hash.
-/// Each `Work` that the store creates is for one thread.
+/// Reads check each row and fold it into a hash, which must be the same for all engines. Only one
+/// thread uses a `Work` that the store creates.
 protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// Only the closure is timed, not the preparation before this method returns.
+  /// Only the closure is timed, not the preparation in this method.
   func loading() throws -> () throws -> Void
   /// Adds all rows under their codes.
   func loadCodes() throws
-  /// Adds a range of the rows in random order, in one transaction that need not be durable.
+  /// Adds a range of the randomly ordered rows, in one transaction that need not be durable.
   func put(_ range: Range<Int>, of block: [UInt8]) throws
   /// Checkpoints the written rows, if the engine has a log.
   func checkpoint() throws
 
   /// Creates random point reads by row number through one snapshot.
   func integerReads(from position: Int) throws -> any Work
-  /// Creates random point reads by row number through one snapshot, several in one call if the
-  /// engine has such a call.
+  /// Creates random point reads by row number through one snapshot, with several reads in each call
+  /// if the engine supports that.
   func integerReadsTogether() throws -> any Work
   /// Creates random point reads by code through one snapshot.
   func stringReads() throws -> any Work
@@ -57,7 +57,7 @@ extension RowStore {
   var checkpointCount: Int { 0 }
 }
 
-/// A row that every commit changes slightly.
+/// The row that commits write, which changes slightly before each commit.
 struct ChangingRow {
   /// The row to write.
   private(set) var bytes: [UInt8]
@@ -70,7 +70,7 @@ struct ChangingRow {
     random = RandomNumbers(seed: seed)
   }
 
-  /// Picks a random row and changes its position.
+  /// Picks a random row, changes its coordinates, and returns its number.
   ///
   /// The fields that reads fold into their hash do not change.
   mutating func next() -> Int64 {
@@ -90,5 +90,5 @@ struct ChangingRow {
 
 @inline(never)
 func missingRow(_ number: Int64) -> BenchFailure {
-  BenchFailure("Row \(number) was loaded but a read does not find it.")
+  BenchFailure("Row \(number) was loaded, but a read did not find it.")
 }

@@ -2,11 +2,11 @@ import HeartwoodEngine
 
 /// The row workloads, in which Heartwood and the peers take turns.
 ///
-/// Reads and commits use stores with all rows, which are created when the first such workload is
-/// measured. Each workload uses the stores in the state in which the earlier workloads left them.
-/// Loads use their own stores.
+/// Reads and commits use fully loaded stores, which are created for the first of these workloads.
+/// Each workload uses them in the state in which the previous workload left them. Loads use their
+/// own stores.
 final class RowWorkloads {
-  /// Heartwood first, then the peers.
+  /// The engines: Heartwood first, then the peers.
   let engines: [any RowEngine]
   private let rows: QuakeRows
   private let directory: StoreDirectory
@@ -65,7 +65,7 @@ final class RowWorkloads {
     return turn
   }
 
-  /// Measures work that each engine creates for as many threads as there are start positions.
+  /// Measures the work that `groups` creates for each engine, with one thread for each `Work`.
   func run(
     _ workload: Workload, _ groups: (any RowStore) throws -> [any Work]
   ) throws -> Harness.Outcome {
@@ -75,9 +75,8 @@ final class RowWorkloads {
       })
   }
 
-  /// Measures point reads of a pinned state while one thread commits.
-  ///
-  /// Checkpoints run automatically, as by default.
+  /// Measures point reads of a pinned state while one thread commits and checkpoints run
+  /// automatically.
   func readWhileWriting(_ workload: Workload, readerCount: Int) throws -> Harness.Outcome {
     let contestants = try stores().enumerated().map { engine, store in
       Harness.Contestant(
@@ -96,7 +95,7 @@ final class RowWorkloads {
     try (0..<threadCount).map { try store.integerReads(from: $0 * rows.count / threadCount) }
   }
 
-  /// Returns the stores with all rows.
+  /// Returns the fully loaded stores.
   private func stores() throws -> [any RowStore] {
     guard loaded.isEmpty else { return loaded }
     loaded = try engines.map { engine in
@@ -110,9 +109,7 @@ final class RowWorkloads {
     return loaded
   }
 
-  /// Returns the name of an engine's store.
-  ///
-  /// With `--path`, Heartwood's store is kept.
+  /// Returns the name of an engine's store; with `--path`, Heartwood's store is not removed.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }
@@ -131,9 +128,7 @@ final class RowWorkloads {
     loaded = []
   }
 
-  /// Returns the rates of checkpoints of newly loaded stores.
-  ///
-  /// There is no comparison with peers.
+  /// Measures checkpoints of newly loaded stores, for Heartwood only.
   func checkpoints() throws -> Slices {
     var rounds = Rounds(engines: [Engine.heartwood])
     for round in 0..<Harness.roundCount {

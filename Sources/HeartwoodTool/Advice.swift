@@ -1,11 +1,10 @@
 import HeartwoodEngine
 
-/// Advice on the command to run next, after an engine error.
+/// Adds advice to the messages of engine errors.
 enum Advice {
-  /// Returns an error as a sentence.
+  /// Returns the message of an error, followed by the command to run next for some kinds of errors.
   ///
-  /// For some kinds it adds the command to run next, because the engine does not know the commands
-  /// of this tool.
+  /// The engine's own message cannot name the command, because the engine does not know this tool.
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {
     let sentence = error.description
     let path = invocation.path

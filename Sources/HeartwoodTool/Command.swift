@@ -1,6 +1,4 @@
-/// The commands of the tool.
-///
-/// The raw values are the words on the command line.
+/// A command of the tool, whose raw value is its name on the command line.
 enum Command: String, CaseIterable {
   case info
   case keys
@@ -61,7 +59,7 @@ enum Command: String, CaseIterable {
     case .dump:
       [
         "Without KEYSPACE, shows all keyspaces. A value is shown as text if it is readable UTF-8, "
-          + "otherwise in hexadecimal. Unless --full is given, it is cut to the width of the "
+          + "otherwise in hexadecimal. Without --full, it is truncated to the width of the "
           + "terminal (100 columns in a pipe).", Self.keyNotation,
       ]
     case .stat:
@@ -73,8 +71,8 @@ enum Command: String, CaseIterable {
       ]
     case .generations:
       [
-        "The cost of a generation is the log space that only this generation retains, and that "
-          + "releasing it frees."
+        "The cost of a generation is the log space that only this generation retains. Releasing "
+          + "the generation frees it."
       ]
     case .verify:
       [
@@ -83,13 +81,13 @@ enum Command: String, CaseIterable {
       ]
     case .checkpoint:
       [
-        "Checkpoints also run automatically while a program writes. Use this command to choose the "
-          + "time."
+        "Checkpoints also run automatically while a program writes. This command runs one at a "
+          + "time of your choice."
       ]
     case .compact:
       [
         "Moves pages from the end of the file into free pages, in many small transactions, and "
-          + "truncates the file. Contents never change, and the command can be interrupted safely."
+          + "truncates the file. Contents do not change, and the command can be interrupted safely."
       ]
     case .copy:
       [
@@ -99,7 +97,7 @@ enum Command: String, CaseIterable {
     case .keep:
       [
         "Keeps the newest generation, or the one given with --at, readable across restarts until "
-          + "it is released. NAME has 1 to 255 bytes."
+          + "it is released. NAME must be 1 to 255 bytes long."
       ]
     case .release:
       ["The next checkpoint frees the log space of the generation."]
@@ -124,8 +122,8 @@ enum Command: String, CaseIterable {
   }
 
   private static let keyNotation =
-    "Write a key as it is shown: 1871, \"open\" or open, true, nil, 1.5, date 0.0, 0x00FF for "
-    + "bytes, a UUID. Put the components of a composite key in parentheses, as in '(\"nc\",5)'."
+    "Write a key as the tool shows it: 1871, \"open\" (or open), true, nil, 1.5, date 0.0, 0x00FF "
+    + "(bytes) or a UUID. Enclose composite keys in parentheses, as in '(\"nc\",5)'."
 }
 
 /// An operand of a command.
@@ -148,9 +146,7 @@ enum Operand: String {
   }
 }
 
-/// The options.
-///
-/// The raw values are their names on the command line.
+/// An option, whose raw value is its name on the command line.
 enum Flag: String, CaseIterable {
   case from = "--from"
   case limit = "--limit"

@@ -40,7 +40,7 @@ enum CompactCommand {
     var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
     if let generation = result.blockingGeneration {
       lines.append(
-        "\(generation) is held; a checkpoint after its release shortens the file")
+        "\(generation) is held; release it and run a checkpoint to shorten the file")
     }
     return lines.joined(separator: "\n")
   }

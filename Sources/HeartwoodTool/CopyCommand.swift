@@ -37,9 +37,8 @@ enum CopyCommand {
     }
   }
 
-  /// Returns whether a path, which need not exist, is inside an existing directory.
-  ///
-  /// Resolves symbolic links.
+  /// Returns whether a path, which need not exist, is inside an existing directory after symbolic
+  /// links have been resolved.
   private static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()

@@ -2,12 +2,11 @@ import HeartwoodEngine
 
 /// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// The number of rows that are aligned with each other.
-  ///
-  /// It is limited so that a store of any size can be shown.
+  /// The number of rows that are aligned with each other, limited so that a store of any size can
+  /// be shown.
   private static let rowsInTable = 256
-  /// The number of bytes to which a value is cut in a JSON document, unless complete values are
-  /// requested.
+  /// The number of bytes to which a value is truncated in a JSON document, unless complete values
+  /// are requested.
   private static let byteCountInJSON = 100
   /// The minimum width of a value, however long the keys are.
   private static let minValueWidth = 20
@@ -21,7 +20,7 @@ enum DumpCommand {
       } else {
         try writeTables(names, snapshot, invocation, output)
       }
-      // Flush now: if closing the store fails, buffered output would be lost.
+      // Flush now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }
@@ -54,7 +53,7 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // A character has at most four bytes.
+      // This fills the line, because a character has at most four bytes.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))

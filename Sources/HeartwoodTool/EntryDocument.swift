@@ -2,7 +2,8 @@ import HeartwoodEngine
 
 /// A JSON document of entries.
 ///
-/// It is written while the entries are read, because a keyspace can be larger than memory.
+/// The document is written while the entries are read, because a keyspace can be larger than
+/// memory.
 final class EntryDocument {
   /// An entry of the document.
   struct Entry: Encodable {
@@ -16,7 +17,7 @@ final class EntryDocument {
     private let valueBytes: String?
     /// The length of the complete value in bytes.
     private let valueByteCount: Int?
-    /// Whether the value is cut.
+    /// Whether the value is truncated.
     private let isCut: Bool?
 
     init(key: [UInt8], value: ShownValue?) {
@@ -32,7 +33,7 @@ final class EntryDocument {
 
   /// A component of a key.
   ///
-  /// Kinds that JSON lacks are encoded as objects with one member.
+  /// Types that JSON lacks are encoded as objects with one member.
   private struct Component: Encodable {
     let component: Key.Component
 
@@ -76,7 +77,7 @@ final class EntryDocument {
   /// Begins the entries of a keyspace.
   func begin(_ name: String, entryCount: Int) throws {
     let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
-    // The entries become another member of this object, so its closing brace is left out.
+    // Omit the closing brace, because the entries become another member of this object.
     try output.write(
       (keyspaceCount == 0 ? "\n" : ",\n") + "    " + head.dropLast() + ",\"entries\":[")
     keyspaceCount += 1

@@ -15,9 +15,9 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether the holder is not known, or not known yet.
+    /// Whether a process that is not known, or not known yet, holds the generation.
     ///
-    /// Used only in the text output.
+    /// Only the text output shows this.
     let isHeldByUnknown: Bool
 
     private enum CodingKeys: CodingKey {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers in readable form.
+/// Formats numbers for people.
 enum HumanText {
   /// Returns a count with a comma between groups of three digits.
   static func count(_ number: Int) -> String {
@@ -45,9 +45,9 @@ enum HumanText {
     return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
-  /// Returns the age of a time in milliseconds since 1970.
+  /// Returns the time that has passed since a time, which is given in milliseconds since 1970.
   ///
-  /// Returns 0 if the time is in the future, because the clock may have been set back.
+  /// If that time is in the future, because the clock has been set back, returns 0.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)
@@ -55,12 +55,12 @@ enum HumanText {
 }
 
 extension String {
-  /// Returns the text, padded with spaces at its end.
+  /// Returns the text, padded with trailing spaces to this width.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with spaces at its start.
+  /// Returns the text, padded with leading spaces to this width.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The request on the command line.
+/// The request that the command line makes.
 enum CommandLineRequest {
   case version
   case help
@@ -83,7 +83,7 @@ struct Invocation {
 
   /// The operand after the path, for a command that requires such an operand.
   var requiredOperand: String {
-    guard let word else { preconditionFailure("\(command.rawValue) takes no word") }
+    guard let word else { preconditionFailure("\(command.rawValue) takes no such operand") }
     return word
   }
 

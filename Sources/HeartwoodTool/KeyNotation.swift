@@ -105,7 +105,7 @@ enum KeyNotation {
           let string = QuotedText.unescaped(component.dropFirst().dropLast())
         else {
           throw .usage(
-            "The key \(key) has an unterminated string, or a string with an "
+            "The key \(key) contains an unterminated string or an "
               + "unknown escape.")
         }
         encoder.append(string)

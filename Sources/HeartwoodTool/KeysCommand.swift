@@ -21,7 +21,7 @@ enum KeysCommand {
       } else {
         try list(snapshot, invocation, output)
       }
-      // Flush now: if closing the store fails, buffered output would be lost.
+      // Flush now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }

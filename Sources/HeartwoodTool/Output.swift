@@ -1,13 +1,15 @@
 import Foundation
 
-/// The error of writing to a standard output that its reader has closed: no more output is needed.
+/// The error that is thrown if the reader of standard output has closed it and needs no more
+/// output.
 struct ClosedOutput: Error {}
 
 /// The buffered standard output.
 final class Output {
   /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether the output has colours: only on a terminal, and unless the environment disables them.
+  /// Whether the output has colours, which requires a terminal whose environment does not disable
+  /// them.
   let hasColors: Bool
   private var pending = Data()
   private static let chunkByteCount = 64 << 10

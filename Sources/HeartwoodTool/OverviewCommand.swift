@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// `info`: shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // Ignore errors here: opening the store reports an invalid path with a better message.
+    // Ignore errors here, because opening the store reports an invalid path with a better message.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -16,9 +16,7 @@ enum OverviewCommand {
   }
 }
 
-/// The data that `info` shows.
-///
-/// It is encoded as the JSON document.
+/// The data that `info` shows, as text or encoded as a JSON document.
 private struct Overview: Encodable {
   struct Keyspace: Encodable {
     let name: String
@@ -64,9 +62,8 @@ private struct Overview: Encodable {
   let lastCheckpointError: Failure?
   let named: [Named]
   let keyspaces: [Keyspace]
-  /// The age of the newest generation.
-  ///
-  /// It is in the text output only; the JSON document has the time.
+  /// The age of the newest generation, for the text output; the JSON document contains the time
+  /// instead.
   private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
@@ -87,7 +84,7 @@ private struct Overview: Encodable {
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
-    // An empty store has no commit, and so no commit time.
+    // An empty store has no commit and therefore no commit time.
     newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame
@@ -151,12 +148,12 @@ private struct Overview: Encodable {
   /// The processes that have the store open, one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // Even if no process is listed, the locks of the store show whether another one has it open.
+    // The store's locks show whether another process has it open, even if no process is listed.
     return [isOpenElsewhere ? "another process" : "no other process"]
   }
 
   private var newestText: String {
-    guard let age, let newestTime else { return "generation 0, nothing was ever written" }
+    guard let age, let newestTime else { return "generation 0, nothing has been written yet" }
     return "generation \(newestGeneration), \(HumanText.age(age)) old (\(newestTime))"
   }
 
@@ -167,9 +164,9 @@ private struct Overview: Encodable {
 
   private var recoveryText: String {
     let found = "\(HumanText.count(recovery.commitCount, "commit")) found in the log"
-    guard recovery.discardedFrameCount > 0 else { return found + ", no unfinished end" }
+    guard recovery.discardedFrameCount > 0 else { return found + ", none unfinished" }
     return found
-      + ", an unfinished end of \(HumanText.count(recovery.discardedFrameCount, "frame")) ignored"
+      + ", \(HumanText.count(recovery.discardedFrameCount, "unfinished frame")) ignored"
   }
 
   private var keyspacesText: String {

@@ -10,9 +10,7 @@ struct PageMap {
     let fill: Double
   }
 
-  /// The number of pages in each cell except the last.
-  ///
-  /// It is a power of two.
+  /// The number of pages in each cell, a power of two; the last cell may have fewer pages.
   let pagesPerCell: Int
   let cells: [Cell]
 

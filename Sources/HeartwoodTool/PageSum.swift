@@ -11,7 +11,8 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// The numbers of leaves by how full they are, in steps of ten percent.
+  /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
+  /// on.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -36,7 +37,7 @@ struct PageSum {
   /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns how full the pages of a kind are, or "-" if the kind has no fill.
+  /// Returns how full the pages of a kind are, or "-" if there are none or this does not apply.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }

@@ -2,9 +2,8 @@ import HeartwoodEngine
 
 /// Formats text from a store so that it cannot disturb a terminal.
 enum QuotedText {
-  /// Returns the text in quotation marks.
-  ///
-  /// Escapes its invisible characters, quotation marks and backslashes.
+  /// Returns the text in quotation marks, with its invisible characters, quotation marks and
+  /// backslashes escaped.
   static func quoted(_ text: String) -> String {
     "\"" + escaped(text, alsoQuotes: true) + "\""
   }
@@ -33,9 +32,8 @@ enum QuotedText {
     return result
   }
 
-  /// Returns whether a value is to be shown as text.
-  ///
-  /// It must have no control characters other than line feed, tab and carriage return.
+  /// Returns whether a value can be shown as text, which requires that it has no control characters
+  /// except line feed, tab and carriage return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"
@@ -43,9 +41,9 @@ enum QuotedText {
     }
   }
 
-  /// Returns the text that an escaped string, without its quotation marks, stands for.
+  /// Returns the text that an escaped string represents, or `nil` if the string is invalid.
   ///
-  /// Returns `nil` if the string is invalid.
+  /// The quotation marks must have been removed.
   static func unescaped(_ text: Substring) -> String? {
     var result = ""
     var rest = text.unicodeScalars

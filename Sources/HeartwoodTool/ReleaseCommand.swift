@@ -11,7 +11,7 @@ enum ReleaseCommand {
     let name = invocation.requiredOperand
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let named = try store.namedGenerations()
-      // The engine would not throw here, but the user has probably mistyped the name.
+      // The engine ignores a name that is not in use, but here the user has probably mistyped it.
       guard let generation = named[name] else {
         throw StoreAccess.noSuchName(name, among: named.keys.sorted(), invocation.path)
       }

@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// The page usage as an SVG chart.
 ///
-/// It has a map of squares, a bar of shares, a legend with numbers, and a histogram of the fill of
-/// the leaves.
+/// The chart has a map of squares, a bar of shares, a legend with numbers, and a histogram of how
+/// full the leaves are.
 ///
 /// Colours are CSS classes, so that the chart is readable on light and dark backgrounds. To keep
 /// the file small, the squares of each kind form two paths: one for the used parts, one for the
@@ -26,6 +26,8 @@ struct SVGPageChart {
   private let sum: PageSum
   private let map: PageMap
 
+  /// Creates a chart of the pages of a store.
+  ///
   /// - Parameter name: The name of the store.
   init(_ name: String, _ sum: PageSum, _ map: PageMap) {
     self.name = name
@@ -33,7 +35,7 @@ struct SVGPageChart {
     self.map = map
   }
 
-  /// The complete file.
+  /// The complete SVG document.
   var svg: String {
     let rowCount = (map.cells.count + Self.columnCount - 1) / Self.columnCount
     let mapBottom = Self.mapTop + rowCount * Self.pitch
@@ -73,7 +75,8 @@ struct SVGPageChart {
       let left = Self.margin + index % Self.columnCount * Self.pitch
       let top = Self.mapTop + index / Self.columnCount * Self.pitch
       outlines[cell.kind, default: ""] += "M\(left) \(top)h\(Self.side)v\(Self.side)h-\(Self.side)z"
-      // Rounded to half a unit, but always visible if any part of the page is in use.
+      // The filled part is rounded to half a unit, but is always visible if a part of the page is
+      // in use.
       let filled = (cell.fill * Double(2 * Self.side)).rounded()
       guard cell.fill > 0 else { continue }
       let height = max(filled, 1) / 2
@@ -143,7 +146,7 @@ struct SVGPageChart {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns a histogram of how full the leaves are, in steps of ten percent.
+  /// Returns a histogram that shows how full the leaves are, in steps of ten percent.
   private func leaves(top: Int) -> String {
     let left = Self.margin + 420
     let base = top + 128
@@ -178,7 +181,7 @@ struct SVGPageChart {
     return "<text x=\"\(left)\" y=\"\(base)\"\(style)>\(content)</text>"
   }
 
-  /// Returns a number without a decimal point if it needs none.
+  /// Returns a number, without a decimal point if it is an integer.
   private static func number(_ value: Double) -> String {
     value == value.rounded() ? "\(Int(value))" : String(format: "%.1f", value)
   }

@@ -5,12 +5,12 @@ struct ShownValue {
   /// The first bytes of the value, or all its bytes.
   let bytes: [UInt8]
 
-  /// Whether the value is cut.
+  /// Whether the value is truncated.
   var isCut: Bool { bytes.count < byteCount }
 
   /// The bytes as text, or `nil` if they are not readable UTF-8.
   ///
-  /// A character that the cut splits is left out.
+  /// A character that is split by truncation is omitted.
   var readableText: String? {
     var end = bytes.count
     if isCut {
@@ -28,9 +28,8 @@ struct ShownValue {
     return text
   }
 
-  /// Returns the value in quotation marks or in hexadecimal, cut to this number of columns.
-  ///
-  /// If `width` is `nil`, returns the complete value.
+  /// Returns the value in quotation marks or in hexadecimal, truncated to `width` columns unless
+  /// `width` is `nil`.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

@@ -15,7 +15,8 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The numbers of leaves by how full they are, in steps of ten percent.
+    /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
+    /// on.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

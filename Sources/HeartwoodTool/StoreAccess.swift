@@ -1,8 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores for the commands: read-only where that is enough, and without ever creating a store
-/// or changing other files.
+/// Opens stores for the commands: read-only where that is sufficient, and never creating a store or
+/// changing other files.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -26,7 +26,7 @@ enum StoreAccess {
       try store.close()
       return result
     } catch {
-      // The error of `body` is reported, not that of closing.
+      // Report the error from `body`, not an error from closing the store.
       try? store.close()
       throw error
     }
@@ -44,9 +44,7 @@ enum StoreAccess {
     return try invocation.generation.map(store.snapshot(at:)) ?? store.snapshot()
   }
 
-  /// Returns the keyspace of the snapshot with this name.
-  ///
-  /// Throws an error if there is none.
+  /// Returns the snapshot's keyspace with this name, or throws an error if there is none.
   static func keyspace(_ name: String, of snapshot: Snapshot) throws -> KeyspaceReader {
     if let keyspace = try snapshot.keyspace(name) { return keyspace }
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
@@ -61,7 +59,8 @@ enum StoreAccess {
         + " Run heartwoodctl generations \(path) to list the named generations.")
   }
 
-  /// Throws an error if there is no store at the path: opening it for writing would create a store.
+  /// Throws an error if there is no store at the path, because opening the path for writing would
+  /// create one.
   private static func requireStore(_ path: String) throws(ToolFailure) {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -82,7 +81,7 @@ enum StoreAccess {
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The directory \(path) contains no store: its file pages does not have the signature of a "
+        "The directory \(path) contains no store: its file 'pages' lacks the signature of a "
           + "Heartwood store. Specify another directory, or restore a backup if this was a store.")
     }
   }

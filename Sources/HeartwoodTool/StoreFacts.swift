@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// Information about a store that is not in the engine's public API.
+/// Information about a store that the engine's public API does not provide.
 struct StoreFacts {
   /// The version of the file format that this tool reads and writes.
   static let formatVersion = Int(HeaderSlotLayout.currentVersion)

@@ -26,9 +26,7 @@ struct TerminalPageChart {
     return [sum.headline, "", rows, "", scale, "", table].joined(separator: "\n")
   }
 
-  /// The map.
-  ///
-  /// A colour is set only where the kind changes.
+  /// The map, in which a colour is set only where the kind changes.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""
@@ -53,7 +51,7 @@ struct TerminalPageChart {
       ])
     }
     guard hasColors else { return table.text() }
-    // Colours are added after alignment, because escape sequences occupy no columns.
+    // Add colours after the alignment, because escape sequences occupy no columns.
     var lines = table.text().split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
     for (index, kind) in PageUsage.Kind.drawn.enumerated() where index + 2 < lines.count {
@@ -64,7 +62,7 @@ struct TerminalPageChart {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns the marks of a kind, from nearly empty to full.
+  /// Returns all marks of a kind as one string.
   private func legend(_ kind: PageUsage.Kind) -> String { marks(kind).joined() }
 
   private func mark(_ kind: PageUsage.Kind, _ fill: Double) -> String {
@@ -72,7 +70,8 @@ struct TerminalPageChart {
     return marks[min(Int(fill * Double(marks.count)), marks.count - 1)]
   }
 
-  /// Returns marks that differ even without colours.
+  /// Returns the marks of a kind, from nearly empty to full, which differ from other kinds even
+  /// without colours.
   private func marks(_ kind: PageUsage.Kind) -> [String] {
     switch kind {
     case .leaf: ["░", "▒", "▓", "█"]
@@ -96,7 +95,7 @@ struct TerminalPageChart {
       case .free: "90"
       case .damaged: "1;31"
       }
-    // Reset first, because bold of the previous colour would otherwise still apply.
+    // Reset first; otherwise, bold text of the previous colour would remain bold.
     return "\u{1B}[0;\(code)m"
   }
 

@@ -3,12 +3,12 @@ import HeartwoodEngine
 
 /// The progress line of a long command on a terminal.
 ///
-/// It is written to standard error, and only if standard error is a terminal, so that it never
-/// appears in logs and pipes.
+/// The line is written to standard error, and only if standard error is a terminal, so that it
+/// never appears in logs or pipes.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 
-  /// Replaces the line.
+  /// Replaces the progress line.
   func show(_ activity: String, _ progress: StoreProgress) {
     let counts =
       "\(HumanText.count(progress.completedPageCount)) of "
@@ -16,7 +16,7 @@ struct TerminalProgress {
     write("\r\u{1B}[K\(activity)  \(Int(progress.fraction * 100)) %  \(counts)")
   }
 
-  /// Removes the line before other output.
+  /// Removes the progress line, so that other output can follow.
   func clear() { write("\r\u{1B}[K") }
 
   private func write(_ text: String) {

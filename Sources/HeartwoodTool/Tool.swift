@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program: parses the command line, runs one command, and reports errors.
+/// The program, which parses the command line, runs one command, and reports errors.
 @main
 enum Tool {
   /// The output of `--version`.
@@ -10,8 +10,8 @@ enum Tool {
 
   static func main() {
     occupyStandardDescriptors()
-    // If the reader closes the output early, the next write then fails, and the program closes the
-    // store and ends without a message.
+    // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
+    // program closes the store and ends without a message.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
@@ -67,7 +67,7 @@ enum Tool {
 
   private static func complain(_ sentence: String) {
     TerminalProgress().clear()
-    // Errors are ignored: if standard error is closed, no one reads it.
+    // Ignore errors, because no one reads a closed standard error.
     let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
   }

@@ -7,7 +7,7 @@ enum ExitCode: Int32 {
   case usage = 2
 }
 
-/// The error that ends a command, with a message for the user.
+/// An error that ends a command, with a message for the user.
 struct ToolFailure: Error {
   let message: String
   let exitCode: ExitCode
@@ -17,9 +17,9 @@ struct ToolFailure: Error {
     self.exitCode = exitCode
   }
 
-  /// Creates the failure for an invalid command line.
+  /// Creates the error for an invalid command line.
   static func usage(_ message: String) -> ToolFailure { ToolFailure(message, .usage) }
 
-  /// Creates the failure for a command that cannot be executed.
+  /// Creates the error for a command that cannot be executed.
   static func refused(_ message: String) -> ToolFailure { ToolFailure(message, .refused) }
 }

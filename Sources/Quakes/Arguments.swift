@@ -4,9 +4,7 @@ struct Arguments {
 
   init(_ words: some Sequence<String>) { self.words = Array(words) }
 
-  /// Consumes an option without a value.
-  ///
-  /// Returns whether the option was present.
+  /// Consumes an option without a value, and returns whether it was present.
   mutating func flag(_ name: String) -> Bool {
     let count = words.count
     words.removeAll { $0 == name }
@@ -39,7 +37,7 @@ struct Arguments {
     return result
   }
 
-  /// Consumes the next argument that is not an option; `-` is not an option.
+  /// Consumes the next argument that is not an option (`-` is not one).
   mutating func operand() -> String? {
     guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
@@ -47,7 +45,7 @@ struct Arguments {
     return words.remove(at: index)
   }
 
-  /// Throws an error if an argument was not consumed; the error names the first one.
+  /// Throws an error that names the first argument that was not consumed, if there is one.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =

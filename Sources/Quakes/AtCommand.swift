@@ -11,8 +11,8 @@ struct AtCommand: Command {
     Usage: quakes at [DATE [options]]
     Example: quakes at 24h --min-magnitude 4.5
 
-      DATE                  show the state after the last import up to this time:
-                            a day (to its end), such as 2019-02-16; a time, such as
+      DATE                  show the state after the last import before this time:
+                            a day (until its end), such as 2019-02-16; a time, such as
                             2019-02-16T12:00:00Z; or a time before now, such as 90m,
                             24h, 7d, 2w; without DATE, list the states
 
@@ -85,9 +85,8 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// Returns the newest state that existed at a moment.
-  ///
-  /// If there is none, throws an error that names the oldest state.
+  /// Returns the newest state that existed at a moment, or throws an error that names the oldest
+  /// state if there is none.
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {

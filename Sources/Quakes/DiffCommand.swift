@@ -36,7 +36,7 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // The contexts pin both states, so that they stay readable if another process releases them.
+    // The contexts pin both states, so that these remain readable if another process releases them.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
     _ = try after.count(for: FetchRequest<Quake>())
@@ -51,7 +51,7 @@ struct DiffCommand: Command {
 
 /// The quakes that differ between two states, newest first.
 private struct QuakeDifference: Encodable {
-  /// A quake that both states contain, with different values.
+  /// A quake that both states contain, but with different values.
   struct Change: Encodable {
     let before: ListedQuake
     let after: ListedQuake
@@ -78,7 +78,7 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // Leave out quakes that were rewritten with the same values.
+    // Omit quakes that were rewritten with the same values.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))
       .map { Change(before: $0, after: $1) }.sorted { $0.after.time > $1.after.time }
@@ -112,7 +112,7 @@ extension QuakeDifference.Change {
       ("kind", before.kind.visible, after.kind.visible),
     ]
     let changed = values.filter { $0.1 != $0.2 }.map { "\($0.0) \($0.1) → \($0.2)" }
-    // Changes of the coordinates or the report date are shown as "report".
+    // Changes to the coordinates or the report date are shown as "report".
     return "\(after.code.visible), "
       + (changed.isEmpty ? "report" : changed.joined(separator: ", "))
   }

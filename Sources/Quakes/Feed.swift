@@ -10,14 +10,14 @@ struct Feed: Decodable, Sendable {
       let code: String
       let mag: Double?
       let place: String?
-      /// Milliseconds since 1970.
+      /// The time, in milliseconds since 1970.
       let time: Double
       let updated: Double?
       let type: String?
     }
 
     struct Geometry: Decodable, Sendable {
-      /// Longitude, latitude and depth; `nil` or missing if unknown.
+      /// The longitude, latitude and depth, which are `nil` or missing if they are not known.
       let coordinates: [Double?]
     }
 
@@ -50,7 +50,7 @@ struct Feed: Decodable, Sendable {
     } catch let error as DecodingError {
       throw CommandError.failure(
         "\(name) is not a GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
-          + "imported. Use a feed of earthquake.usgs.gov.")
+          + "imported. Use a feed from earthquake.usgs.gov.")
     }
   }
 
@@ -62,7 +62,7 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw CommandError.failure(
-        "\(name) cannot be read (\(reason)). Use the file of a feed, or - for standard input.")
+        "\(name) cannot be read (\(reason)). Specify the file of a feed, or - for standard input.")
     }
   }
 
@@ -78,7 +78,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns the syntax error in the content with its position, which the decoder does not report.
+  /// Returns the syntax error in the content and its position, which the decoder does not report.
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)

@@ -4,7 +4,7 @@ import Heartwood
 extension [Feed.Feature] {
   /// Inserts all quakes in one transaction, so that other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
-    // A row with the code of a stored quake updates that quake.
+    // A row that has the code of a stored quake updates that quake.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in

@@ -3,8 +3,8 @@ import Heartwood
 
 /// `quakes follow`: shows step by step what a pinned view contains while feeds are imported.
 ///
-/// A program with a user interface works like this. Its screen does not change while others write;
-/// it advances when the program merges the changes from the history.
+/// Programs with a user interface work in this way: the screen does not change while others write,
+/// and advances when the program merges the changes from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"
@@ -30,7 +30,7 @@ struct FollowCommand: Command {
     var paths: [String] = []
     while let path = arguments.operand() { paths.append(path) }
     guard !paths.isEmpty else {
-      throw CommandError.usage("FILE is missing. Usage: quakes follow FILE..., with feeds.")
+      throw CommandError.usage("FILE is missing. Usage: quakes follow FILE... (one or more feeds)")
     }
     self.paths = paths
   }
@@ -45,7 +45,7 @@ struct FollowCommand: Command {
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
-    // The position of the view in the history; later transactions are not shown yet.
+    // This is the view's position in the history. The view does not show later transactions yet.
     var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)

@@ -67,9 +67,9 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// Returns how many quakes this process added and updated.
+  /// Returns the numbers of quakes that this process added and updated, according to the history.
   ///
-  /// Unchanged quakes are not in the history.
+  /// The history does not contain unchanged quakes.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

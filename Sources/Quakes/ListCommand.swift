@@ -12,7 +12,7 @@ struct ListCommand: Command {
     Example: quakes list --min-magnitude 4.5 --near 37.8,-122.4,500 --sort distance
 
       --min-magnitude M     only quakes of this magnitude and above
-      --since TIME          only quakes since a day, such as 2019-02-16; a time, as
+      --since TIME          only quakes since a day, such as 2019-02-16; a time, such as
                             2019-02-16T12:00:00Z; or 90m, 24h, 7d, 2w before now
       --near LAT,LON[,KM]   only quakes within KM kilometres (default: 100)
       --sort ORDER          time (newest first, the default), magnitude (largest
@@ -67,11 +67,11 @@ struct ListCommand: Command {
 
   /// Prints the quakes of a generation.
   ///
-  /// `name` is its time, or `nil` for the newest generation.
+  /// - Parameter name: The time of the generation, for the output; `nil` for the newest generation.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {
-    // The context is pinned, so that the list and the total agree, even during an import.
+    // Pin the context, so that the list and the total agree even during an import.
     let context = try container.newContext(pinnedTo: token)
     try context.performAndWait {
       if wantsExplanation { return print(try context.explain(request)) }
@@ -105,8 +105,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // The store finds the quakes in a square. The circle, and therefore the limit, is applied
-      // here.
+      // With a location, the store finds the quakes in a square; the circle and then the limit are
+      // applied to the result.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }
@@ -147,7 +147,7 @@ struct ListCommand: Command {
     return found.prefix(limit ?? .max).map { ($0.quake, $0.distance) }
   }
 
-  /// Highlights strong quakes.
+  /// Returns the colour that highlights a strong quake, or `nil` for other quakes.
   static func color(_ magnitude: Double?) -> Color? {
     guard let magnitude, magnitude >= 3 else { return nil }
     return magnitude >= 6 ? .red : magnitude >= 4.5 ? .yellow : .cyan

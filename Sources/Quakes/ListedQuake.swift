@@ -2,7 +2,7 @@ import Foundation
 
 /// The JSON form of a quake.
 ///
-/// It is also a copy of a quake that may be deleted later.
+/// It also serves as a copy of a quake that may be deleted later.
 struct ListedQuake: Encodable, Sendable {
   let code: String
   let kind: String

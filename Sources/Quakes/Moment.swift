@@ -4,17 +4,13 @@ import Foundation
 struct Moment {
   /// The start of the second or day, or the instant.
   let start: Date
-  /// The end of the second or day.
-  ///
-  /// It equals the start for an instant.
+  /// The end of the second or day, or the instant.
   let end: Date
 
   /// The expected form, for error messages.
   static let wanted = "a day, such as 2019-02-16, or 7d"
 
-  /// Parses a day, a time in UTC, or a duration before now.
-  ///
-  /// Returns `nil` for anything else.
+  /// Parses a day, a time in UTC, or a duration before now, or returns `nil` for anything else.
   init?(_ text: String) {
     let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {
@@ -23,8 +19,8 @@ struct Moment {
       end = start
       return
     }
-    // The parse strategies ignore trailing characters, so a text is accepted only if formatting its
-    // date yields the same text.
+    // The parse strategies ignore trailing characters, so accept a text only if formatting the
+    // parsed date yields the same text.
     if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
       start = day
       end = day + 86_399.9995
@@ -33,7 +29,7 @@ struct Moment {
       end = time + 0.9995
     } else if let time = try? Date(text, strategy: .exact), time.exact == text {
       start = time
-      // Allow for rounding: a millisecond has no exact binary fraction.
+      // Allow for rounding, because a millisecond has no exact binary representation.
       end = time + 0.0005
     } else {
       return nil

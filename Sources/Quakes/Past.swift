@@ -1,15 +1,14 @@
 import Foundation
 import Heartwood
 
-/// The kept states of a store after imports.
+/// The states of a store that imports have kept.
 ///
 /// Each state is a named generation; the name says what created the state and when. An import also
-/// keeps the state that it finds, if no import created that state, so that undoing it has a state
-/// to return to.
+/// keeps the state that it finds if no import created that state, so that the import can be undone.
 struct Past {
   /// The command that created a state.
   enum Origin: String, Encodable {
-    /// Another change: an import found the state.
+    /// Any other change; an import found and kept the resulting state.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -26,7 +25,7 @@ struct Past {
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state that has the changes of the import, and no later changes.
+    /// The state with the changes made by the import, but without later changes.
     let last: State
     /// The state to which undo returns.
     let previous: State
@@ -34,9 +33,10 @@ struct Past {
 
   /// The default number of imports that can be undone.
   static let defaultCount = 10
-  /// The valid numbers of imports that can be undone.
+  /// The valid settings for the number of imports that can be undone.
   ///
-  /// The limit bounds the disk space: each kept state retains older images of some pages.
+  /// The upper limit bounds the disk space, because each kept state retains older images of some
+  /// pages.
   static let counts = 1...100
 
   private let container: PersistentContainer
@@ -49,7 +49,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // The state that one import found can be the state that another import has just created.
+    // An import may have found the state that another import had just created; list that state
+    // once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
@@ -61,8 +62,7 @@ struct Past {
 
   /// The last import that was not undone, or `nil` if the state before it is not kept.
   var undoable: Undoable? {
-    // The states to which undo can return one after the other, each with the import that created
-    // it.
+    // These are the states to which repeated undos return, each with the import that created it.
     var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.origin {
@@ -83,7 +83,7 @@ struct Past {
 
   /// Keeps the state before an import, unless it equals the last kept state.
   func keepFound(_ token: QueryGenerationToken) throws {
-    // The generations can differ although the quakes are the same.
+    // Compare the quakes, because the generations can differ even if the quakes are the same.
     if let last = states.last?.kept.token,
       try container.changes(from: last, to: token).isEmpty
     {
@@ -92,10 +92,10 @@ struct Past {
     try keep(token, madeBy: .other)
   }
 
-  /// Names a generation.
+  /// Keeps a generation under a name that contains its origin and the current time.
   func keep(_ token: QueryGenerationToken, madeBy origin: Origin) throws {
     var time = Date.now
-    // The name for this millisecond may already exist.
+    // If a name for this millisecond already exists, use the next free millisecond.
     while try container.keptGeneration(Self.name(origin, time)) != nil { time += 0.001 }
     try container.keepGeneration(token, as: Self.name(origin, time))
   }

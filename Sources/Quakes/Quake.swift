@@ -8,7 +8,7 @@ final class Quake: ManagedObject {
   /// The code of the network that reported the quake, followed by the quake's code in that network,
   /// such as `nc73275410`.
   ///
-  /// The second part alone is unique only within a network.
+  /// The quake's code alone is unique only within its network.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
@@ -20,7 +20,7 @@ final class Quake: ManagedObject {
   @Attribute var longitude: Double? = nil
   /// The depth below the surface, in kilometres.
   @Attribute var depth: Double? = nil
-  /// The kind of event: `earthquake`, `quarry blast` and others.
+  /// The kind of event, such as `earthquake` or `quarry blast`.
   @Attribute var kind: String = ""
 
   override class var entity: Entity {
@@ -42,9 +42,7 @@ struct QuakeStore {
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))
   }
 
-  /// Opens the store for a command that changes it.
-  ///
-  /// Creates the store if it does not exist.
+  /// Opens the store for a command that changes it, and creates the store if it does not exist.
   func openForWriting() throws -> PersistentContainer {
     let url = URL(filePath: path)
     try FileManager.default.createDirectory(

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The program: finds the command and runs it.
+/// The program, which finds the command and runs it.
 @main
 enum Quakes {
   /// All commands.
@@ -86,9 +86,7 @@ protocol Command {
   func run(in store: QuakeStore) async throws
 }
 
-/// An error that ends the program.
-///
-/// Its sentence says what to do.
+/// An error that ends the program, with a sentence that says what to do.
 struct CommandError: Error {
   let sentence: String
   let exitCode: Int32

@@ -19,8 +19,8 @@ final class Screen {
   init(_ handler: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original
-      // Raw mode: each key arrives immediately, without echo and without signals, because the
-      // program must restore the screen before it ends.
+      // In raw mode, each key arrives immediately and without echo. Keys do not send signals,
+      // because the program must restore the screen before it ends.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
       tcsetattr(0, TCSANOW, &raw)
       observeKeys(handler)
@@ -56,7 +56,7 @@ final class Screen {
 
   private func observe(_ signalNumber: Int32, _ handler: @escaping @Sendable () -> Void) {
     #if canImport(Darwin)
-      // On Darwin the source does not suppress the signal's default action.
+      // On Darwin, the source does not suppress the signal's default action.
       signal(signalNumber, SIG_IGN)
     #endif
     let source = DispatchSource.makeSignalSource(signal: signalNumber)

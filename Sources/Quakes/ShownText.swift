@@ -1,6 +1,6 @@
 import Foundation
 
-// Formats values: in columns for people, and as JSON for programs.
+// These extensions and functions format values for people, and as JSON for programs.
 
 extension String {
   func padded(to width: Int) -> String {
@@ -11,8 +11,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
 
-  /// The string with control characters replaced by spaces, because a feed could contain some that
-  /// disturb a terminal.
+  /// The string with control characters replaced by spaces, because those in a feed could disturb
+  /// the terminal.
   var visible: String {
     String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }

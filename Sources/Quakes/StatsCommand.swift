@@ -4,7 +4,7 @@ import Heartwood
 /// `quakes stats`: shows the number of quakes by magnitude and by day, and the extreme values.
 struct StatsCommand: Command {
   static let name = "stats"
-  static let summary = "show how many quakes there are, how strong, and when"
+  static let summary = "show the number of quakes by magnitude and by day"
   static let help = """
     quakes stats: \(summary).
 
@@ -24,7 +24,7 @@ struct StatsCommand: Command {
     let container = try store.openForReading()
     let context = container.newContext()
     let stats = try context.performAndWait {
-      // The context is pinned, so that all figures are from one generation, even during an import.
+      // Pin the context, so that all figures are from one generation even during an import.
       try context.setQueryGenerationFrom(.current)
       return try QuakeStats(context)
     }
@@ -42,7 +42,8 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The number of quakes with at least this magnitude, but less than half a unit more.
+  /// The number of quakes whose magnitude is at least this value, but less than half a unit
+  /// greater.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int
@@ -68,7 +69,7 @@ private struct QuakeStats: Encodable {
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {
-    // The store sorts the rows; only one quake becomes an object.
+    // The store sorts the rows, so only one quake becomes an object.
     func leader(
       _ order: SortDescriptor<Quake>, _ value: (Quake) -> Double?
     ) throws -> Leader? {
@@ -84,7 +85,7 @@ private struct QuakeStats: Encodable {
     var (steps, days): ([Int: Int], [Int: Int]) = ([:], [:])
     var (first, last): (Date?, Date?)
     var unmeasuredCount = 0
-    // With batches, only a few quakes are in memory at a time.
+    // Fetch in batches, so that only a few quakes are in memory at a time.
     for quake in try context.fetchBatched(FetchRequest<Quake>()) {
       first = min(first ?? quake.time, quake.time)
       last = max(last ?? quake.time, quake.time)

@@ -31,9 +31,9 @@ struct Table {
   }
 }
 
-/// Returns a bar whose length is proportional to the count.
+/// Returns a bar whose length is proportional to the count, in steps of an eighth of a column.
 ///
-/// The greatest count has the full width; the resolution is an eighth of a column.
+/// The bar of the greatest count has the full width.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
   // Every count above 0 is visible.

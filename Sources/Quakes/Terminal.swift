@@ -2,7 +2,7 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether the output has colours: only on a terminal, and unless `NO_COLOR` is set.
+  /// Whether the output has colours, which requires a terminal and that `NO_COLOR` is not set.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -21,9 +21,7 @@ enum Terminal {
   }
 }
 
-/// A terminal colour.
-///
-/// The raw value is its number in escape sequences.
+/// A terminal colour, whose raw value is its number in escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32
@@ -36,18 +34,16 @@ enum Color: Int {
   }
 }
 
-/// The progress line of a long command.
-///
-/// It is shown only if standard error is a terminal.
+/// The progress line of a long command, shown only if standard error is a terminal.
 struct ProgressLine: Sendable {
   private let isOnTerminal = isatty(2) == 1
 
-  /// Replaces the line.
+  /// Replaces the progress line.
   func show(_ text: @autoclosure () -> String) {
     if isOnTerminal { write("\r\u{1B}[K" + text()) }
   }
 
-  /// Removes the line before other output.
+  /// Removes the progress line, so that other output can follow.
   func clear() {
     if isOnTerminal { write("\r\u{1B}[K") }
   }

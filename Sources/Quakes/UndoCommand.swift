@@ -13,7 +13,7 @@ struct UndoCommand: Command {
 
     The command removes the quakes that the import added, and restores the quakes
     that it changed. It fails if quakes have been changed in another way since then.
-    Repeat it to undo the import before. quakes at lists the kept states.
+    Run it again to undo the import before. quakes at lists the kept states.
     """
 
   /// The author of the changes in the history.
@@ -32,7 +32,8 @@ struct UndoCommand: Command {
       )
     }
     let changes = try revert(step, in: container)
-    // Older states are kept for further undos; the next import releases them.
+    // Keep older states for further undos; the next import releases the ones that are no longer
+    // needed.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())

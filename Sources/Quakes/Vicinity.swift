@@ -11,9 +11,7 @@ struct Vicinity {
   private static let defaultRadius = 100.0
   private static let earthRadius = 6371.0
 
-  /// Parses `LAT,LON` or `LAT,LON,KM`.
-  ///
-  /// Returns `nil` for anything else.
+  /// Parses `LAT,LON` or `LAT,LON,KM`, or returns `nil` for anything else.
   init?(_ text: String) {
     let components = text.split(separator: ",", omittingEmptySubsequences: false)
     let numbers = components.compactMap { Double($0.trimmingPrefix(" ")) }
@@ -26,9 +24,8 @@ struct Vicinity {
     guard radius > 0, radius.isFinite else { return nil }
   }
 
-  /// Returns the distance of a quake from the centre of the circle, in kilometres.
-  ///
-  /// Returns `nil` for a quake outside the circle.
+  /// Returns the distance of a quake from the centre of the circle, in kilometres, or `nil` if the
+  /// quake is outside the circle.
   func distance(to quake: Quake) -> Double? {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
@@ -44,7 +41,7 @@ struct Vicinity {
 
   /// The predicate for a square around the circle.
   ///
-  /// Unlike the circle, the store can evaluate it.
+  /// The store can evaluate this predicate, but not one for the circle.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius
@@ -59,9 +56,8 @@ struct Vicinity {
     }
   }
 
-  /// Returns the predicate for the longitudes between two limits.
-  ///
-  /// One limit may be beyond 180 degrees.
+  /// Returns the predicate for the longitudes between two limits, one of which may be beyond 180
+  /// degrees.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

@@ -24,7 +24,7 @@ import Heartwood
   /// Records the last transaction in the history.
   mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
-  /// Records a change of the list.
+  /// Records a change to the list.
   mutating func record(_ change: ResultsChange) {
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
@@ -61,8 +61,8 @@ import Heartwood
 
   // MARK: JSON output
 
-  /// The content of one line of JSON: the newest quakes in the first line, the effect of a change
-  /// in every other line.
+  /// The content of one line of JSON: the newest quakes in the first line, and the effect of a
+  /// change in each further line.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?

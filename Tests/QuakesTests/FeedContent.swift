@@ -23,13 +23,12 @@ struct FeedContent {
 
   /// Creates the quakes of a week, newest first as in a real feed.
   ///
-  /// A few have no magnitude, place or depth.
+  /// A few quakes have no magnitude, place or depth.
   init(count: Int, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     quakes = (0..<count).map { number in
       Quake(
         network: ["nc", "ci", "us", "ak"].randomElement(using: &random) ?? "nc",
-        // Several networks use the same code.
         code: "\(70_000_000 + number / 2)\(number % 2)",
         magnitude: number % 17 == 3 ? nil : Double(Int.random(in: -12...75, using: &random)) / 10,
         place: number % 23 == 5 ? nil : "\(number)km N of Cobb, CA",

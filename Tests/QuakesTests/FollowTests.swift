@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The output of `quakes follow`, which shows a pinned view.
+/// Tests the output of `quakes follow`, which shows a pinned view.
 @Suite("quakes follow")
 struct FollowTests {
   private func quake(_ code: String, _ magnitude: Double, _ place: String) -> FeedContent.Quake {

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The effect of `quakes import` on the store.
+/// Tests the effect of `quakes import` on the store.
 @Suite("quakes import")
 struct ImportTests {
   @Test(arguments: [1, 2]) func `an import adds every quake of a feed once`(seed: UInt64) throws {
@@ -52,7 +52,7 @@ struct ImportTests {
     feed.quakes[7].magnitude = nil
     feed.quakes[8].place = "renamed"
     feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
-    // A quake that is reported twice is stored once.
+    // Report a quake twice; it must be stored once.
     feed.quakes.append(feed.quakes[0])
     let run = try quakes.importFeed(feed)
     #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))

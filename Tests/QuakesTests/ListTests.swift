@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The results of `quakes list`, and their order.
+/// Tests the results of `quakes list` and their order.
 @Suite("quakes list")
 struct ListTests {
   /// Returns a store of quakes that differ in every searchable value.
@@ -70,7 +70,7 @@ struct ListTests {
     try quakes.importFeed(feed).expectFine()
     let strong = feed.quakes.filter { ($0.magnitude ?? -.infinity) >= 3.5 }
     #expect(try quakes.codes("--min-magnitude=3.5") == strong.map(\.id))
-    // Compute distances by the spherical law of cosines, which is exact enough here.
+    // Compute distances with the spherical law of cosines, which is sufficiently exact here.
     let near = feed.quakes.filter { quake in
       let (first, second) = (40 * Double.pi / 180, quake.latitude * .pi / 180)
       let cosine =

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The states that imports keep, and the commands that use them.
+/// Tests the states that imports keep, and the commands that use them.
 @Suite("quakes at, diff and undo")
 struct PastTests {
   private func quake(_ code: String, _ magnitude: Double) -> FeedContent.Quake {
@@ -40,7 +40,7 @@ struct PastTests {
     #expect(
       try quakes.run("at", times[2], "--min-magnitude", "2").output
         == "0 of 2 quakes, as of \(times[2])\n")
-    // A second or a day stands for its end, and selects the newest state up to then.
+    // A second or a day selects the newest state up to its end.
     let second = times[3].prefix(19) + "Z"
     #expect(
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
@@ -98,7 +98,7 @@ struct PastTests {
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quakes"))
     #expect(try quakes.codes() == [])
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
-    // The undone state is still available.
+    // The state that was undone is still available.
     #expect(try quakes.run("at", times[3]).output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
     try quakes.expectSound()
   }
@@ -113,7 +113,7 @@ struct PastTests {
       "2 quakes were changed since the import of \(times[2]), so it was not undone",
       "Run quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
-    // A later import can be undone although the changed one cannot.
+    // A later import can be undone, even though the changed one cannot.
     try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])

@@ -18,7 +18,7 @@ struct QuakesFixture {
     try ProgramRun("quakes", arguments + ["--store", path], input: input)
   }
 
-  /// Starts a command on the store, and returns while it runs.
+  /// Starts a command on the store without waiting for it to end.
   func start(_ arguments: String...) throws -> StartedProgram {
     try StartedProgram("quakes", arguments + ["--store", path])
   }
@@ -42,21 +42,21 @@ struct QuakesFixture {
     return path
   }
 
-  /// Returns the quakes that `list` prints with some options.
+  /// Returns the quakes that `list` prints with the given options.
   func list(_ arguments: String...) throws -> [[String: Any]] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
     run.expectFine()
     return try run.json()
   }
 
-  /// Returns the codes of the quakes that `list` prints with some options, in order.
+  /// Returns the codes of the quakes that `list` prints with the given options, in order.
   func codes(_ arguments: String...) throws -> [String] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
     run.expectFine()
     return try run.json([[String: Any]].self).compactMap { $0["code"] as? String }
   }
 
-  /// Expects the verification of the store to find nothing.
+  /// Expects verification to find no damage in the store.
   func expectSound() throws {
     let store = try Store(at: path)
     #expect(try store.verify().findings == [])

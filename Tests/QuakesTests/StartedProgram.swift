@@ -25,7 +25,7 @@ final class StartedProgram {
     }
   }
 
-  /// Waits until the program ends without further output, and returns the exit code.
+  /// Waits for the program to end without further output, and returns its exit code.
   func end() throws -> Int32 {
     #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
     process.waitUntilExit()

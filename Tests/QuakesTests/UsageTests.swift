@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The handling of command lines by `quakes`.
+/// Tests how `quakes` handles command lines.
 @Suite("The command line of quakes")
 struct UsageTests {
   private func run(_ arguments: String...) throws -> ProgramRun {

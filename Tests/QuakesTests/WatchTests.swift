@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The output of `quakes watch` while other processes import feeds.
+/// Tests the output of `quakes watch` while other processes import feeds.
 @Suite("quakes watch")
 struct WatchTests {
   private func quake(_ code: String, _ magnitude: Double, hours: Int) -> FeedContent.Quake {
@@ -92,8 +92,8 @@ struct WatchTests {
       [try ProgramRun.executable("quakes").path, quakes.path] + files + [key]
     let output = Pipe()
     process.standardOutput = output
-    // A test runner may block signals. Child processes inherit the blocked signals, and tmux would
-    // never end.
+    // A test runner may block signals. Child processes inherit blocked signals, so tmux would never
+    // end.
     var (none, usual) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, &usual)
@@ -126,7 +126,7 @@ struct WatchTests {
         "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb",
         "~ 2019-02-16 00:00:00        4.6       3.2  nca         Cobb",
       ])
-    // On a screen of six lines, the last two show quakes, truncated at the edge.
+    // On a screen of six lines, the last two lines show quakes, truncated at the right edge.
     #expect(
       steps[2][4...].map { $0 } == [
         "+ 2019-02-16 03:00:00        3.0       3.2  ncd",

@@ -45,7 +45,7 @@ struct InspectionCommandTests {
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "diskFull")
     #expect(error["errno"] as? Int == 28)
-    // Closing the store runs a successful checkpoint, which removes the recorded error.
+    // Closing the store runs a checkpoint, whose success removes the recorded error.
     try opened.close()
     #expect(!(try store.run("info")).output.contains("\ncheckpoint "))
   }
@@ -101,7 +101,7 @@ struct InspectionCommandTests {
     let held = try other.snapshot()
     let name = "\(getpid()) im\u{FFFD}[31mporter \u{FFFD}ä"
     var run = try store.run("generations")
-    // The name is published with a delay.
+    // Wait, because the name is published with a delay.
     for _ in 0..<600 where !run.output.contains(name) {
       usleep(50_000)
       run = try store.run("generations")
@@ -166,7 +166,7 @@ struct InspectionCommandTests {
       let run = try store.run("keys", "mixed", "--from", text)
       #expect(run.lines == Array(texts[index...]) + [""], "\(text)")
     }
-    // A word without quotes is treated as a string.
+    // A word without quotation marks is treated as a string.
     #expect(try store.run("keys", "mixed", "--from", "nc", "--limit", "1").lines[0] == texts[6])
     let document = try store.run("keys", "mixed", "--json").json()
     let keyspaces = try #require(document["keyspaces"] as? [[String: Any]])
@@ -192,8 +192,8 @@ struct InspectionCommandTests {
       ])
     let old = try store.run("dump", "rings", "--at", "\(store.before.frame)")
     #expect(old.lines[2] == #"  1872  3 bytes  "wet""#)
-    // Lines with text truncated within a character, or with bytes, must be exactly as wide as the
-    // output.
+    // Each line must be exactly as wide as the output, both for text that is truncated within a
+    // character and for bytes.
     for line in try store.run("dump", "large").lines.dropFirst().dropLast() {
       #expect(line.count == 100)
       #expect(line.hasSuffix("…"))

@@ -38,7 +38,7 @@ struct MaintenanceCommandTests {
 
   @Test func `checkpoint the log`() throws {
     let store = try ToolStore(keepsBefore: false)
-    // Leave the store as a killed process does.
+    // Leave the store in the state in which a killed process leaves it.
     do {
       let opened = try store.fixture.open()
       try opened.write { try $0.keyspace("rings").put(1873, [1]) }

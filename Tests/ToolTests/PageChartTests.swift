@@ -39,7 +39,7 @@ struct PageChartTests {
     let run = try store.run("stat", "--named", "before")
     run.expectFine()
     #expect(run.output.hasPrefix("generation \(store.before.frame), "))
-    // In the earlier generation, the large values do not exist yet.
+    // The earlier generation does not contain the large values yet.
     #expect(!run.lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat").lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat", "--at", "\(store.before.frame)").output == run.output)

@@ -2,15 +2,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A small store on disk with known contents, which is closed while the tool reads it.
+/// A small store on disk with known contents, which the test process closes before the tool reads
+/// it.
 struct ToolStore {
   let fixture: StoreFixture
   /// The generation named "before", in which the value for 1872 is "wet".
   let before: Generation
   let newest: Generation
 
-  /// The keys of a keyspace that has every type of key, with the text that the tool shows, in key
-  /// order.
+  /// Keys of every type, each with the text that the tool shows, in key order.
   static let mixedKeys: [(key: Key, text: String)] = [
     (Key(Optional<Int>.none), "nil"),
     (Key(true), "true"),
@@ -23,8 +23,8 @@ struct ToolStore {
     (Key([UInt8]([0, 255])), "0x00ff"),
   ]
 
-  /// A text of one character of one byte and many characters of two bytes, so that truncating it at
-  /// an even offset splits a character.
+  /// A one-byte character and many two-byte characters, so that truncation at an even offset splits
+  /// a character.
   static let largeText = "x" + String(repeating: "äöü", count: 2000)
 
   init(keepsBefore: Bool = true) throws {
@@ -57,12 +57,12 @@ struct ToolStore {
     try ToolRun([command, path] + arguments)
   }
 
-  /// Opens the store, runs `body`, and expects that verification finds nothing.
+  /// Opens the store, runs `body`, and expects verification to find no damage.
   func expectSound(_ body: (Store) throws -> Void = { _ in }) throws {
     try fixture.run { store throws in try body(store) }
   }
 
-  /// Changes one byte of the fullest leaf in the page file; returns the page number.
+  /// Changes one byte of the fullest leaf in the page file, and returns the leaf's page number.
   func damageLeaf() throws -> Int {
     let pages = try fixture.run { store throws in
       try store.checkpoint()

@@ -3,8 +3,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the errors of `heartwoodctl` for stores that it cannot use, and that it leaves such stores
-/// unchanged.
+/// Tests that `heartwoodctl` reports an error for stores that it cannot use, and does not change
+/// them.
 @Suite("A store the tool cannot use")
 struct UnusableStoreTests {
   /// Runs every command with valid arguments.
@@ -21,7 +21,7 @@ struct UnusableStoreTests {
     for run in try runs(directory.path(of: "none")) {
       run.expectComplaint("There is nothing at ", "Specify the directory of a store.", exitCode: 1)
     }
-    // If a command had opened the store for writing, it would have created one.
+    // A command that opened the path for writing would have created a store.
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
@@ -41,7 +41,7 @@ struct UnusableStoreTests {
     let bytes = Data(repeating: 0x41, count: byteCount)
     try bytes.write(to: URL(fileURLWithPath: directory.path(of: "pages")))
     for run in try runs(directory.path) {
-      run.expectComplaint("does not have the signature", exitCode: 1)
+      run.expectComplaint("lacks the signature", exitCode: 1)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["pages"])
   }

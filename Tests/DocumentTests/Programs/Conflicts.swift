@@ -68,7 +68,7 @@ func countTwice(_ container: PersistentContainer) throws {
     {
       conflict.result["stock"] = .integer(their + mine - base)
     }
-    // If others have moved it, keep their shelf.
+    // If others have moved the product, keep their shelf.
     let shelf = conflict.theirReferences?["shelf"]
     if shelf != conflict.baseReferences["shelf"] {
       conflict.resultReferences.updateValue(shelf, forKey: "shelf")

@@ -9,6 +9,6 @@ func addNote(_ context: ManagedObjectContext) throws {
   let draft = ManagedObjectContext(parent: context)
   let note = Note(context: draft)
   note.text = "Call the bank"
-  try draft.save()  // `context` has the note now
-  try context.save()  // the store has it
+  try draft.save()  // the note is now in `context`
+  try context.save()  // the note is now in the store
 }

@@ -17,7 +17,7 @@ func pin(_ container: PersistentContainer, _ request: FetchRequest<Quake>) async
   let strong = try view.fetch(request)  // chooses a generation, such as 7
   // other contexts insert, change and delete
   let again = try view.fetch(request)  // the same result
-  print(strong[0].comments.count)  // faults read generation 7 too, even of rows deleted since
+  print(strong[0].comments.count)  // faults read generation 7 too, even for rows deleted since
 
   let token = view.queryGenerationToken
   let report = try await container.performBackgroundTask(pinnedTo: token) { context in

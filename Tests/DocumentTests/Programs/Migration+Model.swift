@@ -14,7 +14,7 @@ enum V1 {
 }
 
 final class Person: ManagedObject {
-  @Attribute var age: String = ""  // for the stage; not used otherwise
+  @Attribute var age: String = ""  // used only by the stage
   @Attribute var years: Int = 0
   @ToOne var team: Team?
 }
@@ -24,7 +24,7 @@ final class Team: ManagedObject {
   @ToMany(inverse: \Person.team) var members: Set<Person>
 }
 
-/// Connected with neither, and the same in both versions.
+/// A class that is not related to the others and does not change between the versions.
 final class Settings: ManagedObject {
   @Attribute var colour: String = ""
 }
@@ -56,7 +56,7 @@ func openTeams(at url: URL) throws -> PersistentContainer {
     Settings(context: context).colour = "red"
     try context.save()
 
-    // A stage whose first model leaves a class out.
+    // This stage omits a class from its first model.
     var options = ContainerOptions()
     let part = Schema(version: 1, V1.Person.self)
     let schema = Schema(version: 2, Person.self, Team.self, Settings.self)

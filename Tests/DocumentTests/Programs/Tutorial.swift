@@ -75,7 +75,7 @@ func watch(_ container: PersistentContainer) throws {
   fflush(nil)  // show the output at once, even through a pipe
 
   while readLine() != nil {
-    print("The view is as it was:")
+    print("The view is unchanged:")
     try show(view)
     for transaction in try container.fetchHistory(after: position) {
       try view.mergeChanges(from: transaction)
