@@ -42,7 +42,7 @@ struct DocumentProgramTests {
     }
   }
 
-  @Test(arguments: try DocumentProgram.all(), ["nonisolated", "MainActor"])
+  @Test(arguments: try DocumentProgram.all(), TestScale.some(["nonisolated", "MainActor"]))
   func `code blocks compile without warnings under either default isolation`(
     program: DocumentProgram, isolation: String
   ) throws {
