@@ -84,7 +84,9 @@ struct WorkedExampleTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), .evidence("B2"), arguments: [UInt64(1), 2, 3])
+  @Test(
+    .timeLimit(.minutes(2)), .evidence("B2"),
+    arguments: TestScale.some([UInt64(1), 2, 3], every: 3))
   func `with a bit flipped anywhere opens or throws`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let files = try Self.files()

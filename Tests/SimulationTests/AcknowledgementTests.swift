@@ -9,7 +9,7 @@ import Testing
 struct AcknowledgementTests {
   /// A commit that shares a sync may be acknowledged only after this sync, and only when all older
   /// commits are durable.
-  @Test(.evidence("D1"), .evidence("I3"), arguments: 0..<4 as Range<UInt64>)
+  @Test(.evidence("D1"), .evidence("I3"), arguments: TestScale.seeds(quick: 2, all: 4))
   func `survive a power cut with all commits before them`(seed: UInt64) throws {
     let disk = SimulatedDisk(seed: seed)
     var options = CrashHistory.options()

@@ -91,7 +91,8 @@ struct CommitBoundaryCrashTests {
     return nil
   }
 
-  @Test(.evidence("D1"), .evidence("D2"), .evidence("D9"), arguments: 0..<3 as Range<UInt64>)
+  @Test(
+    .evidence("D1"), .evidence("D2"), .evidence("D9"), arguments: TestScale.seeds(quick: 1, all: 3))
   func `survives cuts of three recoveries in a row at every call`(seed: UInt64) throws {
     let steps: [Step] = [
       .write(.full, operationCount: 2, valueByteCount: 3000), .checkpoint,

@@ -188,7 +188,8 @@ struct CrashTests {
     }
   }
 
-  @Test(.evidence("D5"), .evidence("D6"), .evidence("I1"), arguments: 0..<4 as Range<UInt64>)
+  @Test(
+    .evidence("D5"), .evidence("D6"), .evidence("I1"), arguments: TestScale.seeds(quick: 2, all: 4))
   func `shows the same snapshots while larger transactions run`(seed: UInt64) throws {
     let run = CrashHistory(
       disk: SimulatedDisk(seed: seed), seed: seed,
@@ -218,7 +219,7 @@ struct CrashTests {
     #expect(hashes[0] == hashes[1], "seed \(seed)")
   }
 
-  @Test(.evidence("I1"), .evidence("I7"), arguments: 0..<6 as Range<UInt64>)
+  @Test(.evidence("I1"), .evidence("I7"), arguments: TestScale.seeds(quick: 2, all: 6))
   func `shows the same held snapshots while commits and checkpoints run`(seed: UInt64) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     let steps = CrashHistory.randomSteps(seed: seed, count: 80).filter {

@@ -97,7 +97,7 @@ struct FailureTests {
     }
   }
 
-  @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
+  @Test(.evidence("F1"), .evidence("D6"), arguments: TestScale.seeds(quick: 3, all: 10))
   func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
     // No pages are kept in memory, so the commit mark is written on its own. The commit can then be
     // complete even if this write is reported as incomplete.

@@ -37,7 +37,7 @@ struct FooterCrashTests {
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
-    arguments: 0..<6 as Range<UInt64>)
+    arguments: TestScale.seeds(quick: 2, all: 6))
   func `lead to the same state as the group headers`(seed: UInt64) throws {
     let steps = Self.steps(seed: seed)
     let complete = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)

@@ -26,7 +26,7 @@ struct GuessedSearchTests {
     }
   }
 
-  @Test(arguments: Spread.allCases, [0.5, 0.999])
+  @Test(arguments: Spread.allCases, TestScale.some([0.5, 0.999]))
   func `finds the same as a binary search`(spread: Spread, bias: Double) {
     var random = SeededGenerator(seed: 11)
     for round in 0..<200 {

@@ -154,7 +154,9 @@ struct KeyspaceRangeTests {
 
   // MARK: Cursors
 
-  @Test(arguments: 0..<6 as Range<UInt64>) func `is walked by a cursor`(seed: UInt64) throws {
+  @Test(arguments: TestScale.seeds(quick: 2, all: 6)) func `is walked by a cursor`(seed: UInt64)
+    throws
+  {
     try StoreFixture.inMemory().run { store in
       try fill(store)
       let keyspace = try #require(try store.snapshot().keyspace("k"))

@@ -108,7 +108,8 @@ struct KeyspaceTests {
     #expect(try keyspace.count() == model.keyspaces[name]?.count, "\(context)")
   }
 
-  @Test(arguments: settings.dropLast()) func `stores values of every length`(
+  @Test(arguments: TestScale.some(Array(settings.dropLast()), every: 3))
+  func `stores values of every length`(
     setting: Setting
   ) throws {
     let quarter = (setting.pageByteCount - 40) / 4

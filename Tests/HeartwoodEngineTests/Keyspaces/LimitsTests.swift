@@ -150,7 +150,8 @@ struct LimitsTests {
     }
   }
 
-  @Test func `of copies does not apply to reads by range or in chunks`() throws {
+  @Test(.enabled(if: TestScale.current >= .all))
+  func `of copies does not apply to reads by range or in chunks`() throws {
     let length = Limits.maxCopiedValueByteCount + 1
     try run(.mapped) { store in
       try store.write { transaction in

@@ -112,7 +112,7 @@ struct SegmentFooterTests {
     #expect(decode(changed(complete) { _ in }) == sample)
   }
 
-  @Test(.evidence("B3"), arguments: 0..<8 as Range<UInt64>)
+  @Test(.evidence("B3"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `decodes to nothing or to valid values, whatever the bytes`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<500 {

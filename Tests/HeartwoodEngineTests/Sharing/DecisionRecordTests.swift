@@ -68,7 +68,7 @@ struct DecisionRecordTests {
     #expect(CountersLayout.secondDecision.end <= CountersLayout.byteCount)
   }
 
-  @Test(arguments: 0..<4 as Range<UInt64>)
+  @Test(arguments: TestScale.seeds(quick: 2, all: 4))
   func `of live locks lists each of them, wherever they are`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let directory = try ScratchDirectory()

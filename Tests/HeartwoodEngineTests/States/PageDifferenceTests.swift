@@ -38,7 +38,7 @@ struct PageDifferenceTests {
     return Version(state: fixture.pages.state, used: try fixture.livePages)
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: TestScale.seeds(quick: 2, all: 8))
   func `contains the pages written and freed between them`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try TreeFixture(pageByteCount: 4096)

@@ -30,7 +30,7 @@ struct PageIndexTests {
     return entries
   }
 
-  @Test(arguments: 0..<20 as Range<UInt64>)
+  @Test(arguments: TestScale.seeds(quick: 5, all: 20))
   func `has the same contents as a dictionary`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let index = PageIndex()
@@ -74,7 +74,7 @@ struct PageIndexTests {
     }
   }
 
-  @Test(.evidence("I1"), arguments: 0..<10 as Range<UInt64>)
+  @Test(.evidence("I1"), arguments: TestScale.seeds(quick: 3, all: 10))
   func `leaves older versions unchanged`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var versions: [(index: PageIndex, model: [PageNumber: FrameNumber])] = []
@@ -112,7 +112,7 @@ struct PageIndexTests {
     pages.reduce(0) { $0 &* 31 &+ index.frame(of: $1) }
   }
 
-  @Test(arguments: 0..<10 as Range<UInt64>)
+  @Test(arguments: TestScale.seeds(quick: 3, all: 10))
   func `finds the entries above a frame in any version`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var versions = [PageIndex()]
@@ -181,7 +181,7 @@ struct PageIndexTests {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveNodeCount.load(ordering: .relaxed)
       let startBytes = PageIndex.liveByteCount.load(ordering: .relaxed)
-      for seed in 0..<5 as Range<UInt64> {
+      for seed in TestScale.seeds(quick: 2, all: 5) {
         var random = SeededGenerator(seed: seed)
         var versions = [PageIndex()]
         for _ in 0..<300 {

@@ -131,7 +131,7 @@ struct ChangesTests {
     }
   }
 
-  @Test(arguments: [3000, 10_000, 5 << 20])
+  @Test(arguments: [3000, 10_000, TestScale.pick(quick: 1, all: 5) << 20])
   func `compare large values byte by byte`(byteCount: Int) throws {
     try StoreFixture.inMemory().run { store in
       let value = [UInt8](repeating: 7, count: byteCount)

@@ -64,7 +64,7 @@ struct CompactionTests {
     }
   }
 
-  @Test(arguments: [4096, 65_536], 0..<6 as Range<UInt64>)
+  @Test(arguments: [4096, 65_536], TestScale.seeds(quick: 1, all: 6))
   func `leaves no free page and the same content`(pageByteCount: Int, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture =
@@ -100,7 +100,7 @@ struct CompactionTests {
     }
   }
 
-  @Test(.evidence("I14"), arguments: 0..<6 as Range<UInt64>)
+  @Test(.evidence("I14"), arguments: TestScale.seeds(quick: 2, all: 6))
   func `continues step by step while others write in between`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = StoreFixture.inMemory(options(4096))

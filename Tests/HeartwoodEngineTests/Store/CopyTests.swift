@@ -61,7 +61,7 @@ struct CopyTests {
     try copy.close()
   }
 
-  @Test(.evidence("D16"), arguments: 0..<6 as Range<UInt64>)
+  @Test(.evidence("D16"), arguments: TestScale.seeds(quick: 2, all: 6))
   func `has the contents of the snapshot`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture =
@@ -204,7 +204,7 @@ struct CopyTests {
         let names = try disk.list("/copy.partial") ?? []
         #expect(names.filter { $0 != "locks" } == [], "call \(call)")
       }
-      for seed in 0..<4 as Range<UInt64> {
+      for seed in TestScale.seeds(quick: 2, all: 4) {
         let crashed = disk.crashed(.seeded(seed, .uniform, [.unorderedNames]))
         let fixture = StoreFixture.on(crashed, options(0))
         guard try crashed.list("/copy") != nil else {

@@ -71,7 +71,7 @@ struct DamagedChangesTests {
     #expect(error?.message.contains("out of order") == true)
   }
 
-  @Test(.evidence("B3"), arguments: 0..<8 as Range<UInt64>)
+  @Test(.evidence("B3"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `are correct or throw, whatever bytes were changed`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let sound = try DamagedPages()

@@ -45,7 +45,7 @@ struct LinkTests {
     try store.close()
   }
 
-  @Test(.evidence("B6"), arguments: names, [true, false])
+  @Test(.evidence("B6"), arguments: names, TestScale.some([true, false]))
   func `changes nothing outside its directory`(name: String, exists: Bool) throws {
     let target = directory.path(of: "target")
     let bytes = Data((0..<9000).map { UInt8($0 & 255) })

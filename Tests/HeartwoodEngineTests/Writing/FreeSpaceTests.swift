@@ -31,7 +31,7 @@ struct FreeSpaceTests {
     #expect(try allocate(fixture) == 53)
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: TestScale.seeds(quick: 2, all: 8))
   func `yields the lowest free page, whatever was freed`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try TreeFixture(pageByteCount: seed % 2 == 0 ? 4096 : 65_536)
@@ -76,7 +76,8 @@ struct FreeSpaceTests {
   }
 
   /// A bitmap of 4,096 bytes covers 32,512 pages, one of which is the bitmap itself.
-  @Test(.evidence("B5")) func `continues in a second bitmap`() throws {
+  @Test(.evidence("B5"), .enabled(if: TestScale.current >= .all))
+  func `continues in a second bitmap`() throws {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
     #expect(perBitmap == 32_512)
     var options = StoreOptions()

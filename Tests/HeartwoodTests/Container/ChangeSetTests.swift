@@ -48,7 +48,7 @@ private struct Everyone {
 
 @Suite("Changes between generations")
 struct ChangeSetTests {
-  @Test(.evidence("QG-53"), .evidence("QG-54"), arguments: UInt64(0)..<6)
+  @Test(.evidence("QG-53"), .evidence("QG-54"), arguments: TestScale.seeds(quick: 2, all: 6))
   func `a change set equals the difference of two complete reads`(seed: UInt64) throws {
     let run = try GraphRun(seed: seed, tracksUndo: false)
     let container = run.container

@@ -246,7 +246,7 @@ struct StoreModelTests {
   @Test(
     .evidence("ST-01"), .evidence("ST-02"), .evidence("ST-05"), .evidence("ST-08"),
     .evidence("QG-41"), .evidence("QG-42"), .evidence("QG-43"), .evidence("QG-44"),
-    arguments: 0..<8 as Range<UInt64>)
+    arguments: TestScale.seeds(quick: 2, all: 8))
   func `random work in several stores equals a plain reference`(seed: UInt64) throws {
     var run = try StoreRun(seed: seed)
     try run.run(steps: 120)

@@ -85,7 +85,7 @@ struct SelfInverseTests {
     #expect(try stored(fixture) == ["Ada": ["-"], "Cid": ["-"], "Dot": ["-"]])
   }
 
-  @Test(.evidence("R-16"), arguments: UInt64(0)..<10)
+  @Test(.evidence("R-16"), arguments: TestScale.seeds(quick: 3, all: 10))
   func `undo and redo restore both sides of a relationship that is its own inverse`(seed: UInt64)
     throws
   {

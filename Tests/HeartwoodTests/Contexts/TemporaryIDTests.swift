@@ -211,7 +211,7 @@ struct TemporaryIDTests {
 
 @Suite("Renumbered objects")
 struct RenumberedObjectsTests {
-  @Test(.evidence("U-12"), arguments: UInt64(0)..<8)
+  @Test(.evidence("U-12"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `replaced numbers are resolved through chains in any order`(
     seed: UInt64
   ) {

@@ -43,7 +43,7 @@ struct GrowthTests {
     try context.save()
   }
 
-  @Test(.evidence("R-12"), arguments: UInt64(0)..<12)
+  @Test(.evidence("R-12"), arguments: TestScale.seeds(quick: 3, all: 12))
   func `in-place mutations equal mutations of a copy`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture(orders)

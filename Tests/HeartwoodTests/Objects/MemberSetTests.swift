@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Member sets")
 struct MemberSetTests {
-  @Test(arguments: UInt64(0)..<8)
+  @Test(arguments: TestScale.seeds(quick: 2, all: 8))
   func `a member set keeps insertion order`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     // With few objects, removed objects are often added again; with many, the set is compacted.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reverting to a generation")
 struct RevertTests {
-  @Test(.evidence("QG-58"), arguments: UInt64(0)..<8)
+  @Test(.evidence("QG-58"), arguments: TestScale.seeds(quick: 2, all: 8))
   func `a revert restores the store entry by entry`(seed: UInt64) throws {
     let run = try GraphRun(seed: seed, tracksUndo: false)
     let container = run.container

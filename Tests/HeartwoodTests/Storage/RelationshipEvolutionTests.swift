@@ -223,7 +223,7 @@ struct RelationshipEvolutionTests {
     }
   }
 
-  @Test(.evidence("E-06"), .evidence("E-07"), arguments: 0..<6 as Range<UInt64>)
+  @Test(.evidence("E-06"), .evidence("E-07"), arguments: TestScale.seeds(quick: 2, all: 6))
   func `relationships keep their members in a new form`(seed: UInt64) throws {
     let store = EvolvingStore()
     let links = try filled(seed: seed, store)

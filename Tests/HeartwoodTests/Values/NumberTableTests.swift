@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Number tables")
 struct NumberTableTests {
-  @Test(arguments: UInt64(0)..<6)
+  @Test(arguments: TestScale.seeds(quick: 2, all: 6))
   func `a number table equals a dictionary`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var table = NumberTable<Int>()
