@@ -7,7 +7,7 @@ import Testing
   "The usage program",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct UsageTests {
-  @Test(arguments: [[], ["-default-isolation", "MainActor"]])
+  @Test(arguments: TestScale.some([[], ["-default-isolation", "MainActor"]]))
   func `the usage program runs under either default isolation`(options: [String]) throws {
     let directory = try #require(BuiltModules.directory)
     let scratch = try ScratchDirectory()

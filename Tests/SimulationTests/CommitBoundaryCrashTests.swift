@@ -105,7 +105,7 @@ struct CommitBoundaryCrashTests {
       steps, seed: seed, atCall: complete.callCount - Int(seed), leavesPart: true)
     var generator = SeededGenerator(seed: seed)
     var states = 0
-    let share = TestScale.pick(quick: 48, all: 12, long: 4)
+    let share = TestScale.pick(quick: 96, all: 12, long: 4)
     for first in 1...15 {
       let one = opened(run.disk.crashed(.everything), cutAt: first)
       for second in 1...15 {

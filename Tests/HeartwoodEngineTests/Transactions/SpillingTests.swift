@@ -32,7 +32,7 @@ struct SpillingTests {
     try fixture.expectReopened(modelled.model)
   }
 
-  @Test(arguments: [4096, 65536])
+  @Test(arguments: TestScale.some([4096, 65536]))
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
     // The limit may be exceeded by the pages of one chunk and by the pages that lead to them.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)

@@ -203,7 +203,8 @@ struct BatchRequestTests {
     return lines
   }
 
-  @Test(.evidence("BR-04"), arguments: 1...20 as ClosedRange<UInt64>)
+  @Test(
+    .evidence("BR-04"), arguments: TestScale.some(Array(1...20 as ClosedRange<UInt64>), every: 5))
   func `a batch delete applies delete rules as a context does`(seed: UInt64) throws {
     let (batches, saves) = (try GraphFixture(), try GraphFixture())
     for fixture in [batches, saves] { try fill(fixture, seed: seed) }

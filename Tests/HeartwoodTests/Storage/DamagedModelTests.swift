@@ -70,7 +70,8 @@ struct DamagedModelTests {
     }
   }
 
-  @Test(.evidence("M-06"), arguments: 1...40 as ClosedRange<UInt64>)
+  @Test(
+    .evidence("M-06"), arguments: TestScale.some(Array(1...40 as ClosedRange<UInt64>), every: 5))
   func `a model with altered numbers never traps`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     do {
@@ -83,7 +84,8 @@ struct DamagedModelTests {
     }
   }
 
-  @Test(.evidence("M-06"), arguments: 100...140 as ClosedRange<UInt64>)
+  @Test(
+    .evidence("M-06"), arguments: TestScale.some(Array(100...140 as ClosedRange<UInt64>), every: 5))
   func `migrating a model with altered numbers never traps`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     do {

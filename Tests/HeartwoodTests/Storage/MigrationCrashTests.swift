@@ -50,14 +50,14 @@ struct MigrationCrashTests {
     #expect(old > 0 && new > 0)
   }
 
-  @Test(.evidence("E-14"), arguments: [1, 2] as [UInt64])
+  @Test(.evidence("E-14"), arguments: TestScale.some([1, 2] as [UInt64]))
   func `an interrupted migration is applied completely or not at all`(seed: UInt64) throws {
     try cutEverywhere(count: 4, step: 1, seed: seed)
   }
 
   @Test(.evidence("E-14"))
   func `an interrupted migration larger than memory leaves nothing behind`() throws {
-    try cutEverywhere(count: 400, step: 13, seed: 3)
+    try cutEverywhere(count: 400, step: TestScale.pick(quick: 39, all: 13), seed: 3)
   }
 
   /// Migrates each kind of change with a power cut at each file-system call, and compares all

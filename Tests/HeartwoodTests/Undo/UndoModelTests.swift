@@ -11,7 +11,8 @@ struct UndoModelTests {
   }
 
   @Test(
-    .evidence("G-02"), arguments: UInt64(11)..<24, Disturbance.allCases)
+    .evidence("G-02"), arguments: TestScale.some(Array(UInt64(11)..<24), every: 4),
+    Disturbance.allCases)
   func `undo restores each state and leaves nothing in the end`(
     seed: UInt64, disturbance: Disturbance
   ) throws {
