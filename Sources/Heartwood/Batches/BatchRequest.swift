@@ -223,7 +223,8 @@ final class BatchRowContent {
         values[slot] = try value.storedValue
       } catch {
         throw ObjectGraphError(
-          .validation, "\(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+          .validation,
+          "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
       }
     } catch {
       failure = failure ?? error

@@ -71,7 +71,7 @@ extension PersistentContainer {
         transaction, to: target, model, HistoryWriter.Origin(author: author))
       changes = try request.run()
     }
-    guard var changes else { preconditionFailure("the transaction recorded no changes") }
+    guard var changes else { preconditionFailure("The transaction recorded no changes.") }
     let made = try? store.snapshot(at: generation)
     changes.generation = group.token(try made ?? store.snapshot(), of: model)
     return changes
@@ -95,10 +95,10 @@ extension PersistentContainer {
       throw ObjectGraphError(
         .multipleStores,
         "Objects of several stores have changed: \(names). A revert can change only one store. "
-          + "Use a container with only that store.")
+          + "Use a container that contains only the store to be reverted.")
     }
     guard let found = changed.first ?? all.first else {
-      throw StorageError(.invalidArgument, "The container has no store left. Add a store first.")
+      throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")
     }
     return found
   }

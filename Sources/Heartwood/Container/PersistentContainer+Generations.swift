@@ -166,8 +166,8 @@ extension PersistentContainer {
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,
-        "No generation as old as \(date) is retained. Give names to generations that must stay "
-          + "readable.")
+        "No generation from \(date) or earlier is retained. Give names to generations that must "
+          + "stay readable.")
     }
     defer { withExtendedLifetime(snapshots) {} }
     return try read(at: QueryGenerationToken(snapshots.map(\.token)), body)

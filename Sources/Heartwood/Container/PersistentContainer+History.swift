@@ -187,8 +187,8 @@ extension PersistentContainer {
     guard sequence >= deleted ?? 0 else {
       throw ObjectGraphError(
         .historyExpired,
-        "The history after the token was deleted. Fetch all objects again, and register "
-          + "\(name) at the newest token.")
+        "Transactions that followed the token have been deleted from the history. Fetch all "
+          + "objects again, and register the consumer \(name) with the newest token.")
     }
     guard sequence != known else { return }
     try HistoryConsumers.put(sequence, for: name, transaction)

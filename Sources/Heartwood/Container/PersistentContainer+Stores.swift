@@ -77,7 +77,7 @@ extension PersistentContainer {
   private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
       throw ObjectGraphError(
-        .invalidModel, "No classes were named for the store. Name at least one.")
+        .invalidModel, "No classes were specified for the store. Specify at least one.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
     func isNamed(_ entity: EntityDescription) -> Bool {
@@ -105,7 +105,9 @@ extension PersistentContainer {
       })
     else {
       throw ObjectGraphError(
-        .invalidModel, "\(reason) \(entity.name). Add that class to the same store.")
+        .invalidModel,
+        "\(reason) \(entity.name), which belongs to no store. Add \(entity.name) to the classes "
+          + "of the same store.")
     }
     throw ObjectGraphError(
       .invalidModel,

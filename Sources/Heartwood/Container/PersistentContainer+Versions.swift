@@ -23,14 +23,15 @@ extension PersistentContainer {
     else {
       throw ObjectGraphError(
         .foreignObject,
-        "\(id) does not identify a row of this container. Pass the ID of a saved object.",
+        "\(id) does not identify a row in this container's stores. Pass the ID of a saved object.",
         objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
-        .unknownEntity, "The model has no class for \(id). Add its class to the Schema.",
+        .unknownEntity,
+        "The model does not contain the class of the object \(id). Add the class to the Schema.",
         objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))

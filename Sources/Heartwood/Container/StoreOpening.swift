@@ -66,16 +66,16 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The stage to version \(stage.target.version) does not follow the previous stage. List "
-            + "the stages in ascending order of their versions.")
+          "The migration stage to version \(stage.target.version) is out of order. List the "
+            + "stages in ascending order of their versions.")
       }
       version = stage.target.version
     }
     guard version <= schema.version else {
       throw ObjectGraphError(
         .invalidModel,
-        "The last stage migrates to version \(version), but the Schema has version "
-          + "\(schema.version). Give the Schema the version of the last stage, or a higher one.")
+        "The last migration stage migrates to version \(version), but the Schema has version "
+          + "\(schema.version). Set the Schema's version to \(version) or higher.")
     }
   }
 }

@@ -54,8 +54,8 @@ extension ManagedObjectContext {
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that has a row cannot be inserted. Look up the object in this "
-          + "context by its objectID.")
+        "A \(type(of: object)) that already has a row cannot be inserted. Look up the object in "
+          + "this context by its objectID.")
     }
   }
 
@@ -67,7 +67,9 @@ extension ManagedObjectContext {
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
-      fatalError("\(entity.name) is abstract. Insert an object of a subclass instead.")
+      fatalError(
+        "\(entity.name) is abstract and cannot be instantiated. Insert an object of a subclass "
+          + "instead.")
     }
     object.entityDescription = entity
     object.version = 0

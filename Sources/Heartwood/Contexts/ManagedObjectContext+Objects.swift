@@ -11,7 +11,9 @@ extension ManagedObjectContext {
       return storeContext.object(type, with: id)
     }
     guard isOwn(id), let object = object(id.number) as? M else {
-      fatalError("\(id) does not identify an object of class \(M.self) in this container.")
+      fatalError(
+        "\(id) does not identify an object of class \(M.self) in this container. Pass the class of "
+          + "the object, and use a context of the container that the ID comes from.")
     }
     return object
   }
@@ -174,7 +176,8 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "A \(type(of: object)) of another context was used. Fetch the object in this context.")
+        "A \(type(of: object)) that belongs to another context, or to none, was used. Fetch the "
+          + "object in this context.")
     }
   }
 }
@@ -254,7 +257,9 @@ extension ManagedObjectContext: ObjectSource {
     else {
       try requirePresent()
       throw ObjectGraphError(
-        .missingObject, "The row of this \(type(of: object)) no longer exists.",
+        .missingObject,
+        "The row of this \(type(of: object)) no longer exists. Stop using the object, or set "
+          + "shouldDeleteInaccessibleFaults to treat such objects as deleted.",
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)

@@ -94,9 +94,9 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .multipleStores,
-      "A save can write to only one store, but several have changes: "
+      "A save can write to only one store, but several stores have changes: "
         + "\(names.joined(separator: ", ")). Save the changes to one store before changing objects "
-        + "of another.")
+        + "of another store.")
   }
 
   /// The changed objects of all store contexts.

@@ -265,8 +265,8 @@ public final class ManagedObjectContext {
     guard let entity = model.schema.entity(of: type(of: object)) else {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "\(type(of: object)) is not part of the model. Pass it to the Schema, or add a "
-          + "store for it.")
+        "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
+          + "store for the class.")
     }
     return entity
   }
@@ -290,7 +290,8 @@ extension ManagedObject {
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
       fatalError(
-        "A \(type(of: self)) has no ID before it is inserted into a context. Insert it first.")
+        "A \(type(of: self)) has no ID until it is inserted into a context. Insert the object "
+          + "before reading its objectID.")
     }
     return ManagedObjectID(number, space)
   }

@@ -115,7 +115,8 @@ struct FetchPlan {
     let term = try resolver.term(at: keyPath)
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
-        "\(term.name) is \(term.type.phrase). Request a single value of each object.")
+        "\(term.name) is \(term.type.phrase), but only single values can be fetched. Use a key "
+          + "path that leads to one value for each object.")
     }
     return value
   }

@@ -110,7 +110,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     // `precondition` would drop the message in a release build.
     guard let list = currentList(), position >= 0, position < list.count,
       let object = list.objects(in: position..<position + 1).first as? M
-    else { fatalError("Position \(position) is not in the list. Compare it with count first.") }
+    else {
+      fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
+    }
     return object
   }
 
@@ -161,7 +163,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     guard path.count == 2, sections.indices.contains(path[0]),
       (0..<sections[path[0]].count).contains(path[1])
     else {
-      fatalError("\(path) is not in the list. Compare it with sections and their counts first.")
+      fatalError(
+        "The index path \(path) is not in the list. Pass the index of a section, followed by a "
+          + "position from 0 to the section's count - 1.")
     }
     return object(at: sections[path[0]].range.lowerBound + path[1])
   }

@@ -106,9 +106,9 @@ final class PredicateTranslation {
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
-          + " are several "
-          + "properties, but a key path in a predicate must consist of a single stored property.")
+        "A key path in a predicate must consist of a single stored property, but this key path "
+          + "consists of several: "
+          + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ") + ".")
     }
     return .property(base, .known(step.property, step.entity))
   }

@@ -53,6 +53,12 @@ struct QueryTerm {
     self.init(constant.isNull ? "nil" : type.phrase, type) { _ in constant }
     self.constant = constant
   }
+
+  /// The term and its type, for error messages.
+  var phrase: String {
+    // The name of a constant is its type.
+    constant == nil ? "\(name) (\(type.phrase))" : name
+  }
 }
 
 extension QueryTerm {

@@ -117,8 +117,8 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .saveDidNotConverge,
-      "willSave still changed objects after \(Self.roundLimit) rounds. In willSave, set a property "
-        + "only if its value differs.")
+      "willSave was still changing objects after \(Self.roundLimit) rounds. In willSave, set a "
+        + "property only if the new value differs from the current one.")
   }
 
   private func validateAll() throws {

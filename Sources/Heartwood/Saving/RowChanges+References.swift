@@ -49,7 +49,7 @@ extension RowChanges {
     ObjectGraphError(
       .mergeConflict,
       "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
-        + "deleted. Set it to another object or nil, or set a mergePolicy.",
+        + "deleted. Set the relationship to another object or nil, or set a mergePolicy.",
       objectID: id(change.reportedNumber))
   }
 

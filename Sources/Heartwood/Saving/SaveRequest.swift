@@ -160,12 +160,13 @@ struct SaveRequest {
 
   private func conflict(_ object: ManagedObject, isDeleted: Bool) {
     let (change, remedy) =
-      isDeleted ? ("deleted", "Delete it here as well, roll back") : ("changed", "Refresh it")
+      isDeleted
+      ? ("deleted", "Delete the object here as well, roll back") : ("changed", "Refresh the object")
     changes.report(
       ObjectGraphError(
         .mergeConflict,
-        "Another context has \(change) a \(entity(object).name) since this context read it. "
-          + "\(remedy), or set a mergePolicy.", objectID: id(object)))
+        "Another context has \(change) a \(entity(object).name) since this context read the "
+          + "object. \(remedy), or set a mergePolicy.", objectID: id(object)))
   }
 
   private mutating func insert(_ object: ManagedObject) {

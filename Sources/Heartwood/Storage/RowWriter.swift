@@ -46,7 +46,7 @@ final class RowWriter {
         try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
     guard row <= ObjectNumber.maxRow else {
-      throw StorageError(.tooLarge, "The store has no row IDs left for \(storage.entity.name).")
+      throw StorageError(.tooLarge, "The store has no unused row IDs for \(storage.entity.name).")
     }
     nextRows[storage.number] = row + 1
     return ObjectNumber(entity: storage.number, row: row)

@@ -114,7 +114,8 @@ final class StoreGroup: Sendable {
       else {
         let names = content.attachedStores.map(\.name).joined(separator: ", ")
         throw StorageError(
-          .invalidArgument, "The container has no store at \(location). Its stores are: \(names).")
+          .invalidArgument,
+          "The container has no store at \(location). The container's stores are: \(names).")
       }
       let attached = content.attachedStores.remove(at: position)
       attached.model.markRemoved()
@@ -194,8 +195,8 @@ final class StoreGroup: Sendable {
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
             + "to only one store."
-          : "The classes \(known.type), in the store \(attached.name), and \(entity.type) have the "
-            + "same name, \(entity.name).")
+          : "The class \(known.type), which is in the store \(attached.name), and the class "
+            + "\(entity.type) have the same name, \(entity.name). Give one of them another name.")
     }
   }
 
@@ -204,7 +205,8 @@ final class StoreGroup: Sendable {
     let name = attachedStore { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
       .removedStore,
-      "The store \(name) was removed from the container. Add it again, and refetch its objects.")
+      "The store \(name) was removed from the container. Add the store again, and refetch its "
+        + "objects.")
   }
 
   // MARK: Generations
@@ -228,8 +230,7 @@ final class StoreGroup: Sendable {
     }
     throw StorageError(
       .foreignStore,
-      "The token belongs to stores that are not in the container. Add the store that the token "
-        + "was taken from.")
+      "The token comes from a store that is not in the container. Add that store first.")
   }
 
   /// Returns a token for a generation of one store and the newest generations of all other stores.
