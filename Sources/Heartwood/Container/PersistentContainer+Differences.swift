@@ -36,7 +36,8 @@ extension PersistentContainer {
   ///
   /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
   /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
-  /// Callbacks, delete rules and validation do not run, because the store was in this state before.
+  /// Callbacks, delete rules and validation do not run, because the store has already been in this
+  /// state.
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
   /// are not notified; merge the returned changes or the history into them.
   ///
@@ -52,8 +53,8 @@ extension PersistentContainer {
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;
-  ///   `generationExpired`, `foreignStore`; errors from writing the store. If it throws, nothing
-  ///   has changed.
+  ///   `generationExpired`, `foreignStore`; errors from writing the store. If the method throws,
+  ///   nothing has changed.
   /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
   ///   writers wait in the meantime.
   @discardableResult

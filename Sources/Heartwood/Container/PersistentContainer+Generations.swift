@@ -6,8 +6,8 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit; with several stores, the time of the last of their
-  /// commits.
+  /// The time of the generation's commit, or of the latest commit if the generation covers several
+  /// stores.
   public let date: Date
 }
 

@@ -25,7 +25,7 @@ extension PersistentContainer {
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
   ///   refers to a class outside the store, in which case the message names the property;
   ///   `invalidArgument` if the container already has the store; otherwise as
-  ///   ``init(url:schema:options:)``. If it throws, the container is unchanged.
+  ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -97,7 +97,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws the error for a class that is required by a named class but was not named.
+  /// Throws the error for a class that was not specified, although a specified class requires it.
   private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
     guard
       let assigned = group.attachedStores.first(where: {

@@ -10,9 +10,9 @@ extension PersistentContainer {
   ///   - id: The ID of the object, which may have been deleted since.
   ///   - source: The starting generation, which must be the older one.
   ///   - target: The final generation, or `.current` for the newest one.
-  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
-  ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
-  ///   class for the object; `corrupt` or `io`.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object
+  ///   belongs to another store or was never saved; `unknownEntity` if the model has no class for
+  ///   the object; `corrupt` or `io`.
   /// - Complexity: Reads one row in each of the generations, and each page of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,

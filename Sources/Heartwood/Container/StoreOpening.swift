@@ -10,7 +10,8 @@ struct StoreOpening {
   /// not at all, and a process that opens the store at the same time waits for it.
   ///
   /// - Throws: `invalidModel` if the stages are not in order; `incompatibleSchema` if the store
-  ///   cannot be migrated; errors that the bodies throw. If it throws, the store is unchanged.
+  ///   cannot be migrated; errors that the bodies throw. If the method throws, the store is
+  ///   unchanged.
   func run() throws -> StoreModel {
     try requireOrder()
     let snapshot = try store.snapshot()

@@ -59,7 +59,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers an object in this context, and returns the relationships that were set on it before.
+  /// Registers an object in this context, and returns the relationships that had been set while the
+  /// object was in no context.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil

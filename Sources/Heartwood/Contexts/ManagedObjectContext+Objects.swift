@@ -2,7 +2,7 @@ extension ManagedObjectContext {
   /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
   /// The method does not read the store, and the row need not exist. A temporary ID identifies the
-  /// object that was inserted in this context, a parent or a child, even after it was saved. In
+  /// object that was inserted in this context, a parent or a child, even after a save. In
   /// other contexts, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
@@ -234,7 +234,7 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try markInaccessible(object) }
     } catch {
-      // The store was removed since the check.
+      // The store has been removed since the check.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
       // The object remains a fault with the values of a new object, which must not be saved.
       recordFaultError(error)

@@ -37,7 +37,7 @@ public final class ManagedObjectContext {
   public var mergePolicy: MergePolicy = .error
   /// Whether reading an object whose row no longer exists marks the object as deleted.
   ///
-  /// If `false`, reading it sets ``faultError``.
+  /// If `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
   /// A closure that returns whether an object whose row no longer exists is treated as deleted.
   ///
@@ -280,8 +280,7 @@ extension ManagedObject {
   /// The store context of the object.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left a context in which, as far as that context knew, it still had a
-  /// row.
+  /// Whether the object has left a context and, as far as that context knew, still had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.

@@ -72,7 +72,8 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The partial order of the index and the size of the groups to sort, or `nil` if it has none.
+    /// The partial order of the index and the size of the groups to sort, or `nil` if the index has
+  /// no partial order.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 

@@ -54,8 +54,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
-  /// If the list was fetched before, the differences are reported like any other change. The list
-  /// of a removed store is empty until the store is added again and this method is called.
+  /// If the list has already been fetched, the differences are reported like any other change. If
+  /// the store has been removed, the list is empty until the store is added again and this method
+  /// is called.
   ///
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
   ///   define sections.

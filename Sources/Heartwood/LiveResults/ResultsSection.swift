@@ -1,4 +1,4 @@
-/// The objects of a ``FetchedResultsController`` with a common section value.
+/// The objects of a ``FetchedResultsController`` that have the same section value.
 public struct ResultsSection<M: ManagedObject> {
   /// The section value as text, or `nil` if there is no value.
   public let name: String?

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the saves of other contexts.
+  /// Whether the context automatically merges the changes that other contexts save.
   ///
   /// The context merges new history transactions before each fetch and save, in the same way as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change in between.
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
     advance()
   }
 
-  /// Records the context's own save as merged, unless there were other commits since the last
+  /// Records the context's own save as merged, unless other commits have been made since the last
   /// merge.
   func recordMerge(_ own: Generation, base: UInt64) {
     guard let last = autoMerge?.generation, last.frame + 1 == base,
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
+  /// Merges a save by another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
   /// does for a history transaction.
   ///
   /// This method does not require the history.

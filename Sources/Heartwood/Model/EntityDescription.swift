@@ -11,7 +11,7 @@ final class EntityDescription: @unchecked Sendable {
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
   let properties: [PropertyDescription]
-  /// The properties with a field in records, in the order of their slots.
+  /// The properties that have a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
   /// Whether the declared values of two new objects can differ, as with `UUID()`.

@@ -1,7 +1,8 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
-/// A list or a set of a subclass has the same memory layout as a list or a set of ``ManagedObject``
-/// and is accessed as such here, because a conversion would allocate a new collection.
+/// A list or a set whose elements belong to a subclass has the same memory layout as one whose
+/// elements are of type ``ManagedObject``. It is accessed as the latter here, because a conversion
+/// would allocate a new collection.
 extension ManagedObject {
   /// Returns the location of an ordered relationship's members, which contains `nil` if the members
   /// are not loaded.
@@ -134,8 +135,8 @@ extension ManagedObject {
 
   /// Releases the related objects one after another when this object is being deallocated.
   ///
-  /// Otherwise the deallocation of the properties would release the objects of a long chain
-  /// recursively, which overflows the stack.
+  /// Otherwise, deallocating the properties would release the objects of a long chain recursively
+  /// and overflow the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)

@@ -10,8 +10,8 @@ import Synchronization
 /// named. Errors in the classes are thrown by the container that is created with the schema.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
-/// schema's version is higher than the store's, entities and properties that the schema lacks are
-/// removed.
+/// schema's version is higher than the store's, entities and properties that are not in the schema
+/// are removed from the store.
 public struct Schema: Sendable {
   /// The version of the model.
   ///

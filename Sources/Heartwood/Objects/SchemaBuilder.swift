@@ -202,8 +202,7 @@ struct SchemaBuilder {
         "\(entity.name).\(property.name) has no inverse. Declare the inverse on one of the two "
           + "sides, such as @ToMany(inverse: \\Other.property)"
           + (isOwnClass
-            ? ", or add Inverse(\(path), \(path)) to the entity if the relationship is its own "
-              + "inverse." : "."))
+            ? ", or add Inverse(\(path), \(path)) if the relationship is its own inverse." : "."))
     }
   }
 

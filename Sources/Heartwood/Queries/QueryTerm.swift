@@ -11,7 +11,7 @@ struct QueryTerm {
     case condition(Condition)
   }
 
-  /// The name of the term in error messages.
+  /// The name of the term in error messages and query plans.
   let name: String
   let type: QueryType
   let content: Content

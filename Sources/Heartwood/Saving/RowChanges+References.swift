@@ -3,8 +3,8 @@ extension RowChanges {
   /// Redirects references to new objects that were merged into existing rows, and clears references
   /// to missing rows.
   ///
-  /// It then pairs the objects of one-to-one relationships, and marks the objects whose members
-  /// change.
+  /// The method then pairs the objects of one-to-one relationships, and marks the objects whose
+  /// members change.
   func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty

@@ -28,8 +28,8 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the values that `values(of:)` last returned lack a reference because its target has no
-  /// row.
+  /// Whether the values that `values(of:)` last returned lack a reference because the reference's
+  /// target has no row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false

@@ -293,7 +293,7 @@ struct RelationshipMigration {
     try step.transaction.removeKeyspace(filling.sorted)
   }
 
-  /// Returns whether the store already had a relationship of an entity.
+  /// Returns whether an entity in the store already had a relationship before the step.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
     guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]

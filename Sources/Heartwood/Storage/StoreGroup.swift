@@ -52,8 +52,8 @@ final class StoreGroup: Sendable {
     var attachedStores: [AttachedStore]
     /// The removed stores.
     ///
-    /// In these elements, `store` is the container's first store, so that the removed store can be
-    /// closed.
+    /// In these elements, `store` is replaced with the container's first store, so that the removed
+    /// store can be closed.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastObserver: UInt64 = 0

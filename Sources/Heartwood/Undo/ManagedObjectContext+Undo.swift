@@ -92,7 +92,7 @@ extension ManagedObjectContext {
   }
 
   /// Reverts the removal of a member, if the member refers to the object again after the other
-  /// steps were reverted.
+  /// steps have been reverted.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -223,7 +223,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Restores the members of a relationship that lost all of them.
+  /// Restores the members of a relationship from which all members were removed at once.
   private func fill(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
