@@ -73,7 +73,7 @@ struct AccessPlanner {
     let use: IndexUse
     let count: Double
     /// The partial order of the index and the size of the groups to sort, or `nil` if the index has
-  /// no partial order.
+    /// no partial order.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
