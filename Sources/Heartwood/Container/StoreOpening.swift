@@ -87,7 +87,8 @@ extension Schema {
     let failures = content.failures
     guard let first = failures.first else { return }
     guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.invalidModel, "The model has \(failures.count) errors.")
+    var all = ObjectGraphError(
+      .invalidModel, "The model has \(failures.count) errors, which `failures` lists.")
     all.failures = failures
     throw all
   }

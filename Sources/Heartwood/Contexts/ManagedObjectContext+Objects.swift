@@ -176,8 +176,8 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "A \(type(of: object)) that belongs to another context, or to none, was used. Fetch the "
-          + "object in this context.")
+        "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
+          + "context. Fetch the object in this context.")
     }
   }
 }

@@ -209,7 +209,8 @@ extension ManagedObjectContext {
     guard store == model.space.store else {
       throw StorageError(
         .foreignStore,
-        "The changes belong to another store. Merge them into a context of that store.")
+        "The changes belong to a store that this context does not use. Merge the changes into a "
+          + "context whose container has that store.")
     }
     try requireReadable()
     advance()

@@ -93,7 +93,8 @@ extension [ObjectGraphError] {
     guard let first else { return }
     guard count > 1 else { throw first }
     var all = ObjectGraphError(
-      kind, "\(count) objects \(predicate).", objectID: first.objectID)
+      kind, "\(count) objects \(predicate). See `failures` for the reasons.",
+      objectID: first.objectID)
     all.failures = self
     throw all
   }

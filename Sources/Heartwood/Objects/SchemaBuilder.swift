@@ -273,6 +273,7 @@ extension PropertyDescription {
       return slot
     }
     throw ObjectGraphError(
-      .invalidModel, "\(name) cannot be indexed because values of its type have no order.")
+      .invalidModel,
+      "\(name) cannot be indexed, because values of the property's type have no order.")
   }
 }

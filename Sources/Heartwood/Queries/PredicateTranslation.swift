@@ -117,7 +117,8 @@ final class PredicateTranslation {
   func entity(of type: Any.Type) throws -> EntityDescription {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "A predicate casts to \(type), which is not a managed object class.")
+        .unsupportedPredicate,
+        "A predicate casts an object to \(type), which is not a subclass of ManagedObject.")
     }
     return try schema.requiredEntity(of: type)
   }

@@ -8,8 +8,8 @@ struct FormatErrorTests {
   @Test(
     .evidence("P-07"),
     arguments: [
-      ("", "Column 1 of the predicate's format: expected a value, but found the end."),
-      ("legs ==", "Column 8 of the predicate's format: expected a value, but found the end."),
+      ("", "column 1 of the predicate's format: expected a value, but found the end."),
+      ("legs ==", "column 8 of the predicate's format: expected a value, but found the end."),
       (
         "legs == 4 5", "11 of the predicate's format: expected AND, OR, an operator or the end, but"
       ),
