@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If the
   ///   method throws, nothing has changed.
-  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row;
-  ///   one sync. Memory use does not grow with the number of inserted or updated rows.
+  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row,
+  ///   and syncs once. Memory use does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()

@@ -102,8 +102,8 @@ extension PersistentContainer {
   /// generation exists. The token does not cover stores whose retained generations are all newer.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`; also pins generations, newest first, until one is
-  ///   old enough.
+  /// - Complexity: As `Store.liveGenerations`. The method also pins generations, newest first,
+  ///   until it finds one that is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))

@@ -24,7 +24,7 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The token of the newest transaction in the history, or `nil` if no transaction was ever
+  /// The token of the newest transaction in the history, or `nil` if no transaction has ever been
   /// recorded.
   ///
   /// - Throws: `corrupt` or `io`.
@@ -62,7 +62,7 @@ extension PersistentContainer {
   ///     The tokens of these consumers then expire, and the consumers block no further deletion
   ///     until they register again.
   /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
-  /// - Complexity: Deletes one row for each entry; one sync.
+  /// - Complexity: Deletes one row for each entry, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -81,7 +81,7 @@ extension PersistentContainer {
   ///   - date: The date before which transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; errors from writing the store.
-  /// - Complexity: Reads the deleted entries, and deletes one row for each; one sync.
+  /// - Complexity: Reads the deleted entries, deletes one row for each of them, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in

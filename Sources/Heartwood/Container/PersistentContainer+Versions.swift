@@ -7,7 +7,7 @@ extension PersistentContainer {
   /// versions between two readable generations are missing.
   ///
   /// - Parameters:
-  ///   - id: The ID of the object, which may have been deleted since.
+  ///   - id: The ID of the object. The object may have been deleted in the meantime.
   ///   - source: The starting generation, which must be the older one.
   ///   - target: The final generation, or `.current` for the newest one.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object

@@ -72,8 +72,8 @@ extension ManagedObjectContext {
 
   /// Returns whether an object is hidden from a relationship because it was deleted here.
   ///
-  /// The object can still be among the stored members, because another context may have added it
-  /// since.
+  /// The object can still be among the stored members, because another context may have added it in
+  /// the meantime.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

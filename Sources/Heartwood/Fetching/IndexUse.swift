@@ -46,8 +46,9 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The maximum number of lookups for one index; fewer attributes are used if it would be
-  /// exceeded.
+  /// The maximum number of lookups for one index.
+  ///
+  /// If a use would exceed the maximum, it restricts fewer attributes.
   private static let maxLookups = 1000
 
   /// The names of the attributes, separated by commas.

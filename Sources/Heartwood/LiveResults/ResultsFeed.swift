@@ -75,8 +75,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip an object that was read again and is shown without unsaved changes, because the
-    // comparison of rows finds it.
+    // Skip an object that was read again and is shown without unsaved changes, because comparing
+    // the rows finds its changes.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }

@@ -53,8 +53,8 @@ struct SectionCounts {
   /// Updates the counts for removed and inserted entries.
   ///
   /// - Returns: The changes to the section names.
-  /// - Complexity: A binary search for each entry, plus a pass over all sections if one is added or
-  ///   removed.
+  /// - Complexity: A binary search for each entry, plus a pass over all sections if a section is
+  ///   added or removed.
   mutating func update(
     removed: [ResultsTree.Entry], inserted: [ResultsTree.Entry], _ term: FetchOrder.Term
   ) -> [CollectionDifference<String?>.Change] {

@@ -63,7 +63,7 @@ public struct ObjectGraphError: Error, Sendable {
   public var entityName: String?
   /// The name of the property concerned.
   public var propertyName: String?
-  /// The underlying error, such as one that `validate` threw.
+  /// The underlying error, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
 
   /// Describes a failure.

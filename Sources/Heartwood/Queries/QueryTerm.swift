@@ -56,7 +56,7 @@ struct QueryTerm {
 
   /// The term and its type, for error messages.
   var phrase: String {
-    // The name of a constant is its type.
+    // A constant is named after its type.
     constant == nil ? "\(name) (\(type.phrase))" : name
   }
 }

@@ -10,7 +10,7 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether it has already been reported that objects in memory deny the deletion.
+    /// Whether a denial of the deletion by objects in memory has already been reported.
     var isDenied = false
   }
 

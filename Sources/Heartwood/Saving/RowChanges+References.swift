@@ -115,8 +115,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An end that was edited takes a partner from another object; an end that was not edited does
-      // not.
+      // An end takes a partner away from another object only if the end was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)

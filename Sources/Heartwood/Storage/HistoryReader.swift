@@ -12,8 +12,8 @@ struct HistoryReader {
 
   /// Returns the transactions after a token, or all transactions if there is no token.
   ///
-  /// - Throws: `historyExpired` if some of the transactions were deleted, `foreignStore` if the
-  ///   token belongs to another store, or `corrupt`.
+  /// - Throws: `historyExpired` if some of the transactions have been deleted, `foreignStore` if
+  ///   the token belongs to another store, or `corrupt`.
   /// - Complexity: Each page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?
@@ -64,7 +64,8 @@ struct HistoryReader {
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the token of the newest transaction, or `nil` if no transaction was ever recorded.
+  /// Returns the token of the newest transaction, or `nil` if no transaction has ever been
+  /// recorded.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }

@@ -59,7 +59,7 @@ final class StoreGroup: Sendable {
     var lastObserver: UInt64 = 0
   }
 
-  /// The store that the container was created with, even if it has been removed since.
+  /// The store that the container was created with, even if it is no longer in the container.
   let first: AttachedStore
   private let content: Mutex<Content>
   /// Whether a store was ever added to or removed from the container.

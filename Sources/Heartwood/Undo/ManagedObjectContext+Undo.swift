@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   /// Reverts the last group of changes, if there is one.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
-  /// Reapplies the last reverted group, unless something has changed since.
+  /// Reapplies the last reverted group, unless something has changed in the meantime.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
   private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
@@ -135,8 +135,8 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Another context may have moved the object since, so no recorded step covers its current
-    // owner.
+    // Another context may have moved the object in the meantime, so no recorded step covers its
+    // current owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -180,7 +180,7 @@ extension ManagedObjectContext {
     return toOneTarget(of: member, inverse) === object
   }
 
-  /// Discards the removal of a member that another context has moved since.
+  /// Discards the removal of a member that another context has moved in the meantime.
   private func forgetLeaving(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
