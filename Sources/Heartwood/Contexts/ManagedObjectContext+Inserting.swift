@@ -86,7 +86,7 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Treat values that `awakeFromInsert` sets as declared values, not as assigned ones.
+      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

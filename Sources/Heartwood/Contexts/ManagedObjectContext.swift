@@ -298,7 +298,7 @@ extension ManagedObject {
   /// Creates an object and inserts it.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Treat properties set in an initializer as declared values, not as assigned ones.
+    // Values that an initializer sets count as declared values, not as assigned ones.
     changes?.written = []
     context.insert(self)
   }

@@ -32,7 +32,7 @@ final class LiveQuery {
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings that the plan takes into account.
+  /// The number of renumberings that are reflected in the plan.
   private var changeCount: Int
   /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false

@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     } catch let error as ObjectGraphError where error.kind == .historyExpired {
       try mergeAll()
     }
-    // This is set only now, so that a failed merge is retried.
+    // Set this only after the merge, so that a failed merge is retried.
     autoMerge = newest
     // Advance even if the new transactions changed no object.
     advance()

@@ -132,7 +132,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Returns the values of a row, with those derived over relationships recomputed.
+  /// Returns the values of a row after recomputing those that are derived over relationships.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges
