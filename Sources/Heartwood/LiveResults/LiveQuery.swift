@@ -122,7 +122,7 @@ final class LiveQuery {
   }
 
   private static let minSpareCount = 64
-  /// The greatest end of a list with a limit; lists with a greater end are treated as unlimited.
+  /// The greatest sum of offset and limit; lists with a greater sum are treated as unlimited.
   private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.

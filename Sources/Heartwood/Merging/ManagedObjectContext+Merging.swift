@@ -25,7 +25,7 @@ extension ManagedObjectContext {
       token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
   }
 
-  /// The state up to which the context has merged; without a token, it has merged nothing.
+  /// The state up to which the context has merged; if there is no token, it has merged nothing.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
@@ -78,9 +78,10 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads objects that other contexts have changed, after a save has merged such changes.
+  /// Rereads all objects that other contexts have changed.
   ///
-  /// Otherwise, these objects would be inconsistent with the objects that the save has merged.
+  /// This is necessary after a save has merged some of these changes, because the other objects
+  /// would be inconsistent with the merged ones.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {

@@ -168,8 +168,9 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a stored member with an unchanged to-one reference refers to an object, and
-  /// `true` for all other members.
+  /// Returns whether a stored member with an unchanged to-one reference refers to an object.
+  ///
+  /// Returns `true` for all other members.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
