@@ -30,7 +30,8 @@ extension BatchDeleteRequest: ExecutableBatch {
       guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
           .foreignObject,
-          "\(id) does not identify a row of this store. Pass the ID of a saved object.",
+          "\(id) does not identify a row in this store. Pass only IDs of objects that are saved in "
+            + "the store.",
           objectID: id)
       }
       guard let storage = model.storage(of: number), storage.entity.isKind(of: entity),
@@ -38,8 +39,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "All IDs of a batch deletion of \(entity.name) must belong to one entity. Use a separate "
-            + "request for each entity.", objectID: id)
+          "The IDs in a batch deletion of \(entity.name) must all belong to the same entity, which "
+            + "must be \(entity.name) or inherit from it. Use a separate request for each entity.",
+          objectID: id)
       }
       return number
     }

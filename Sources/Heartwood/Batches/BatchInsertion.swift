@@ -7,7 +7,8 @@ extension BatchInsertRequest: ExecutableBatch {
     let entity = try run.model.schema.requiredEntity(of: M.self)
     guard !entity.isAbstract else {
       throw ObjectGraphError(
-        .unknownEntity, "\(entity.name) is abstract. Insert rows of a subclass instead.")
+        .unknownEntity,
+        "\(entity.name) is abstract and cannot have rows. Insert rows of a subclass instead.")
     }
     let storage = run.model.storage(of: entity)
     let constants = try entity.initialValues()

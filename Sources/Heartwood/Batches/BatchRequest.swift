@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A bulk change to rows that bypasses objects: a ``BatchInsertRequest``, a ``BatchUpdateRequest``
-/// or a ``BatchDeleteRequest``.
+/// A bulk change to rows that bypasses objects.
 ///
-/// Executing a request writes directly to the store and creates one generation. Objects are neither
-/// validated nor notified. Objects in memory keep their values until they are fetched again or
-/// refreshed. A batch request never moves the pin of a context.
+/// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
+/// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
+/// generation. Objects are neither validated nor notified. Objects in memory keep their values
+/// until they are fetched again or refreshed. A batch request never moves the pin of a context.
 public protocol BatchRequest {}
 
 /// The content of a batch result.
@@ -156,7 +156,7 @@ final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, in order, which the next row usually uses too.
+  /// The key paths used for the previous row, in order; the next row usually uses the same ones.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths that the current row has used.
   @exclusivity(unchecked) private var usedCount = 0
@@ -223,7 +223,8 @@ final class BatchRowContent {
         values[slot] = try value.storedValue
       } catch {
         throw ObjectGraphError(
-          .validation, "\(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+          .validation,
+          "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
       }
     } catch {
       failure = failure ?? error

@@ -4,11 +4,11 @@ extension ManagedObjectContext {
   /// Unsaved changes of this context are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
-  /// - Throws: An error of the request's closure; `constraintConflict`, `deniedDelete`,
-  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If it
-  ///   throws, nothing has changed.
-  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row;
-  ///   one sync. Memory use does not grow with the number of inserted or updated rows.
+  /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
+  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If the
+  ///   method throws, nothing has changed.
+  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row,
+  ///   and syncs once. Memory use does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
@@ -100,8 +100,7 @@ struct BatchRun {
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // Do not count an existing row that stays unchanged because the policy prefers it to an
-      // inserted row.
+      // Do not count an existing row that the policy keeps unchanged, ignoring the inserted values.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

@@ -36,7 +36,8 @@ extension PersistentContainer {
   ///
   /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
   /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
-  /// Callbacks, delete rules and validation do not run, because the store was in this state before.
+  /// Callbacks, delete rules and validation do not run, because the store has already been in this
+  /// state.
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
   /// are not notified; merge the returned changes or the history into them.
   ///
@@ -52,8 +53,8 @@ extension PersistentContainer {
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;
-  ///   `generationExpired`, `foreignStore`; errors from writing the store. If it throws, nothing
-  ///   has changed.
+  ///   `generationExpired`, `foreignStore`; errors from writing the store. If the method throws,
+  ///   nothing has changed.
   /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
   ///   writers wait in the meantime.
   @discardableResult
@@ -71,7 +72,7 @@ extension PersistentContainer {
         transaction, to: target, model, HistoryWriter.Origin(author: author))
       changes = try request.run()
     }
-    guard var changes else { preconditionFailure("the transaction recorded no changes") }
+    guard var changes else { preconditionFailure("The transaction recorded no changes.") }
     let made = try? store.snapshot(at: generation)
     changes.generation = group.token(try made ?? store.snapshot(), of: model)
     return changes
@@ -95,10 +96,10 @@ extension PersistentContainer {
       throw ObjectGraphError(
         .multipleStores,
         "Objects of several stores have changed: \(names). A revert can change only one store. "
-          + "Use a container with only that store.")
+          + "Use a container that contains only the store to be reverted.")
     }
     guard let found = changed.first ?? all.first else {
-      throw StorageError(.invalidArgument, "The container has no store left. Add a store first.")
+      throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")
     }
     return found
   }

@@ -6,8 +6,8 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit; with several stores, the time of the last of their
-  /// commits.
+  /// The time of the generation's commit, or of the latest commit if the generation covers several
+  /// stores.
   public let date: Date
 }
 
@@ -102,8 +102,8 @@ extension PersistentContainer {
   /// generation exists. The token does not cover stores whose retained generations are all newer.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`; also pins generations, newest first, until one is
-  ///   old enough.
+  /// - Complexity: As `Store.liveGenerations`. The method also pins generations, newest first,
+  ///   until it finds one that is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))
@@ -166,8 +166,8 @@ extension PersistentContainer {
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,
-        "No generation as old as \(date) is retained. Give names to generations that must stay "
-          + "readable.")
+        "No generation from \(date) or earlier is retained. Give names to generations that must "
+          + "stay readable.")
     }
     defer { withExtendedLifetime(snapshots) {} }
     return try read(at: QueryGenerationToken(snapshots.map(\.token)), body)

@@ -1,15 +1,15 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns the history after a token, with one transaction for each save or batch request of any
+  /// Returns the history after a token, with one transaction for each save or batch request by any
   /// process.
   ///
   /// Transactions of one store are in commit order; transactions of different stores are ordered by
   /// time. For a store that the token does not cover, the complete history is returned.
   ///
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
-  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore` if the
-  ///   token belongs to other stores; `corrupt` or `io`.
+  /// - Throws: `historyExpired` if some of the transactions have been deleted; `foreignStore` if
+  ///   the token belongs to other stores; `corrupt` or `io`.
   /// - Complexity: Reads each page that contains the returned transactions once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
@@ -24,7 +24,7 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The token of the newest transaction in the history, or `nil` if no transaction was ever
+  /// The token of the newest transaction in the history, or `nil` if no transaction has ever been
   /// recorded.
   ///
   /// - Throws: `corrupt` or `io`.
@@ -52,17 +52,17 @@ extension PersistentContainer {
 
   /// Deletes the history up to and including the transaction of a token.
   ///
-  /// Unless forced, the deletion stops at the position of the slowest registered consumer. Tokens
-  /// before the end of the deleted history expire; `token` does not. With several stores, the
-  /// history of each store is deleted in a separate transaction.
+  /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
+  /// consumer. Tokens before the end of the deleted history expire; `token` does not. If the
+  /// container has several stores, the history of each store is deleted in a separate transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
   ///   - force: Whether to delete transactions that registered consumers have not yet processed.
-  ///     The tokens of these consumers expire, and they block no further deletion until they
-  ///     register again.
+  ///     The tokens of these consumers then expire, and the consumers block no further deletion
+  ///     until they register again.
   /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
-  /// - Complexity: Deletes one row for each entry; one sync.
+  /// - Complexity: Deletes one row for each entry, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -74,14 +74,14 @@ extension PersistentContainer {
 
   /// Deletes the transactions before a date, according to the clocks of the writers.
   ///
-  /// The deletion stops at the first transaction that is not older than the date. Unless forced, it
-  /// also stops at the position of the slowest registered consumer.
+  /// The deletion stops at the first transaction that is not older than the date. Unless `force` is
+  /// `true`, it also stops at the position of the slowest registered consumer.
   ///
   /// - Parameters:
   ///   - date: The date before which transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; errors from writing the store.
-  /// - Complexity: Reads the deleted entries, and deletes one row for each; one sync.
+  /// - Complexity: Reads the deleted entries, deletes one row for each of them, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in
@@ -116,7 +116,8 @@ extension PersistentContainer {
     else { return }
     var end = min(sequence, bounds.next - 1)
     if !force {
-      // Ignore a consumer whose position was already deleted: it must start over in any case.
+      // Ignore consumers whose positions have already been deleted, because they must start over in
+      // any case.
       let consumers = try HistoryConsumers.all(in: transaction).values
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }
@@ -146,9 +147,9 @@ extension PersistentContainer {
 
   /// Registers a consumer of the history, or updates its position.
   ///
-  /// Unless forced, transactions that a registered consumer has not yet processed are not deleted.
-  /// The store keeps the registration, for all processes, until ``removeHistoryConsumer(_:)`` is
-  /// called.
+  /// `deleteHistory` keeps transactions that a registered consumer has not yet processed, unless
+  /// `force` is `true`. The store keeps the registration, for all processes, until
+  /// ``removeHistoryConsumer(_:)`` is called.
   ///
   /// ```swift
   /// let token = try container.historyConsumers["search"]
@@ -163,8 +164,8 @@ extension PersistentContainer {
   ///   - token: The last transaction that the consumer has processed. Without a token, and in
   ///     stores that the token does not cover, an existing consumer keeps its position, and a new
   ///     one starts at the oldest transaction.
-  /// - Throws: `historyExpired` if the history after the token was deleted; `foreignStore`; errors
-  ///   from writing the store.
+  /// - Throws: `historyExpired` if transactions that followed the token have been deleted;
+  ///   `foreignStore`; errors from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
@@ -187,8 +188,8 @@ extension PersistentContainer {
     guard sequence >= deleted ?? 0 else {
       throw ObjectGraphError(
         .historyExpired,
-        "The history after the token was deleted. Fetch all objects again, and register "
-          + "\(name) at the newest token.")
+        "Transactions that followed the token have been deleted from the history. Fetch all "
+          + "objects again, and register the consumer \(name) with the newest token.")
     }
     guard sequence != known else { return }
     try HistoryConsumers.put(sequence, for: name, transaction)

@@ -25,7 +25,7 @@ extension PersistentContainer {
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
   ///   refers to a class outside the store, in which case the message names the property;
   ///   `invalidArgument` if the container already has the store; otherwise as
-  ///   ``init(url:schema:options:)``. If it throws, the container is unchanged.
+  ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -77,7 +77,7 @@ extension PersistentContainer {
   private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
       throw ObjectGraphError(
-        .invalidModel, "No classes were named for the store. Name at least one.")
+        .invalidModel, "No classes were specified for the store. Specify at least one.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
     func isNamed(_ entity: EntityDescription) -> Bool {
@@ -97,7 +97,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws the error for a class that is required by a named class but was not named.
+  /// Throws the error for a class that was not specified, although a specified class requires it.
   private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
     guard
       let assigned = group.attachedStores.first(where: {
@@ -105,7 +105,9 @@ extension PersistentContainer {
       })
     else {
       throw ObjectGraphError(
-        .invalidModel, "\(reason) \(entity.name). Add that class to the same store.")
+        .invalidModel,
+        "\(reason) \(entity.name), which belongs to no store. Add \(entity.name) to the classes "
+          + "of the same store.")
     }
     throw ObjectGraphError(
       .invalidModel,

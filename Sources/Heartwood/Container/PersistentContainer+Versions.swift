@@ -7,12 +7,12 @@ extension PersistentContainer {
   /// versions between two readable generations are missing.
   ///
   /// - Parameters:
-  ///   - id: The ID of the object, which may have been deleted since.
+  ///   - id: The ID of the object. The object may have been deleted in the meantime.
   ///   - source: The starting generation, which must be the older one.
   ///   - target: The final generation, or `.current` for the newest one.
-  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
-  ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
-  ///   class for the object; `corrupt` or `io`.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object
+  ///   belongs to another store or was never saved; `unknownEntity` if the model has no class for
+  ///   the object; `corrupt` or `io`.
   /// - Complexity: Reads one row in each of the generations, and each page of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,
@@ -23,14 +23,15 @@ extension PersistentContainer {
     else {
       throw ObjectGraphError(
         .foreignObject,
-        "\(id) does not identify a row of this container. Pass the ID of a saved object.",
+        "\(id) does not identify a row in this container's stores. Pass the ID of a saved object.",
         objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
-        .unknownEntity, "The model has no class for \(id). Add its class to the Schema.",
+        .unknownEntity,
+        "The model does not contain the class of the object \(id). Add the class to the Schema.",
         objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))

@@ -118,8 +118,8 @@ public final class PersistentContainer: Sendable {
 
   /// The context of the main actor, for user interfaces.
   ///
-  /// If it merges automatically, it merges a commit of another context or process as soon as the
-  /// main actor is free, and not only at the next fetch.
+  /// If automatic merging is on, the context merges each commit by another context or process as
+  /// soon as the main actor is free, rather than at the next fetch.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view.context }
     let new = newContext()
@@ -157,8 +157,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: The author of the changes, for the history.
-  ///   - token: The generation that the context reads, or `nil` to read the newest one at each
-  ///     read.
+  ///   - token: The generation that the context reads, or `nil` to read the newest generation each
+  ///     time.
   ///   - body: The work to perform. Changes that it does not save are lost.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.

@@ -110,7 +110,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Observes the commits of all stores of a container, for one iterator.
+/// Observes the commits to all stores of a container, for one iterator.
 private final class CommitObservers: Sendable {
   /// An observed store.
   private struct ObservedStore {

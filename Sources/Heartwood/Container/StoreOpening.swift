@@ -10,7 +10,8 @@ struct StoreOpening {
   /// not at all, and a process that opens the store at the same time waits for it.
   ///
   /// - Throws: `invalidModel` if the stages are not in order; `incompatibleSchema` if the store
-  ///   cannot be migrated; errors that the bodies throw. If it throws, the store is unchanged.
+  ///   cannot be migrated; errors that the bodies throw. If the method throws, the store is
+  ///   unchanged.
   func run() throws -> StoreModel {
     try requireOrder()
     let snapshot = try store.snapshot()
@@ -66,16 +67,16 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The stage to version \(stage.target.version) does not follow the previous stage. List "
-            + "the stages in ascending order of their versions.")
+          "The migration stage to version \(stage.target.version) is out of order. List the "
+            + "stages in ascending order of their versions.")
       }
       version = stage.target.version
     }
     guard version <= schema.version else {
       throw ObjectGraphError(
         .invalidModel,
-        "The last stage migrates to version \(version), but the Schema has version "
-          + "\(schema.version). Give the Schema the version of the last stage, or a higher one.")
+        "The last migration stage migrates to version \(version), but the Schema has version "
+          + "\(schema.version). Set the Schema's version to \(version) or higher.")
     }
   }
 }
@@ -86,7 +87,8 @@ extension Schema {
     let failures = content.failures
     guard let first = failures.first else { return }
     guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.invalidModel, "The model has \(failures.count) errors.")
+    var all = ObjectGraphError(
+      .invalidModel, "The model has \(failures.count) errors, which `failures` lists.")
     all.failures = failures
     throw all
   }

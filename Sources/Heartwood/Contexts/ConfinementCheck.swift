@@ -44,7 +44,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Ends the use that the matching call of ``enter()`` began.
+  /// Ends the use that the matching call to ``enter()`` began.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

@@ -77,8 +77,8 @@ extension ManagedObjectContext {
     guard autoMerge == nil else {
       throw ObjectGraphError(
         .autoMergeNeedsCurrentGeneration,
-        "A context that merges automatically reads the newest generation. Pin it to .current, "
-          + "or turn off automaticallyMergesChangesFromParent.")
+        "A context with automaticallyMergesChangesFromParent always reads the newest generation. "
+          + "Turn that property off before pinning the context, or pin the context to .current.")
     }
     try pin(to: token)
   }

@@ -54,12 +54,13 @@ extension ManagedObjectContext {
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that has a row cannot be inserted. Look up the object in this "
-          + "context by its objectID.")
+        "A \(type(of: object)) that already has a row cannot be inserted. Look up the object in "
+          + "this context by its objectID.")
     }
   }
 
-  /// Registers an object in this context, and returns the relationships that were set on it before.
+  /// Registers an object in this context, and returns the relationships that had been set while the
+  /// object was in no context.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
@@ -67,7 +68,9 @@ extension ManagedObjectContext {
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
-      fatalError("\(entity.name) is abstract. Insert an object of a subclass instead.")
+      fatalError(
+        "\(entity.name) is abstract and cannot be instantiated. Insert an object of a subclass "
+          + "instead.")
     }
     object.entityDescription = entity
     object.version = 0
@@ -83,7 +86,7 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Treat values that `awakeFromInsert` sets as declared values, not as assigned ones.
+      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

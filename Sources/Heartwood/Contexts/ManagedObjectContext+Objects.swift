@@ -2,7 +2,7 @@ extension ManagedObjectContext {
   /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
   /// The method does not read the store, and the row need not exist. A temporary ID identifies the
-  /// object that was inserted in this context, a parent or a child, even after it was saved. In
+  /// object that was inserted in this context, a parent or a child, even after a save. In
   /// other contexts, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
@@ -11,7 +11,9 @@ extension ManagedObjectContext {
       return storeContext.object(type, with: id)
     }
     guard isOwn(id), let object = object(id.number) as? M else {
-      fatalError("\(id) does not identify an object of class \(M.self) in this container.")
+      fatalError(
+        "\(id) does not identify an object of class \(M.self) in this container. Pass the class of "
+          + "the object, and use a context of the container that the ID comes from.")
     }
     return object
   }
@@ -174,7 +176,8 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "A \(type(of: object)) of another context was used. Fetch the object in this context.")
+        "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
+          + "context. Fetch the object in this context.")
     }
   }
 }
@@ -231,7 +234,7 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try markInaccessible(object) }
     } catch {
-      // The store was removed since the check.
+      // The store has been removed since the check.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
       // The object remains a fault with the values of a new object, which must not be saved.
       recordFaultError(error)
@@ -254,7 +257,9 @@ extension ManagedObjectContext: ObjectSource {
     else {
       try requirePresent()
       throw ObjectGraphError(
-        .missingObject, "The row of this \(type(of: object)) no longer exists.",
+        .missingObject,
+        "The row of this \(type(of: object)) no longer exists. Stop using the object, or set "
+          + "shouldDeleteInaccessibleFaults to treat such objects as deleted.",
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)

@@ -58,8 +58,8 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // A member in `removed` is restored if its deletion is reverted; other members must be
-        // loaded again.
+        // If the deletion of a member in `removed` is reverted, the member is restored from there.
+        // Other members must be loaded again, so record that this list is incomplete.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -72,8 +72,8 @@ extension ManagedObjectContext {
 
   /// Returns whether an object is hidden from a relationship because it was deleted here.
   ///
-  /// The object can still be among the stored members, because another context may have added it
-  /// since.
+  /// The object can still be among the stored members, because another context may have added it in
+  /// the meantime.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -259,7 +259,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // Remove the other object from the object that it referred to before.
+      // Remove the other object from the object to which it previously referred.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   /// Renumbers the objects that have the given number in this context and its children, without
   /// recording the old number.
   ///
-  /// - Returns: The objects that must leave their contexts, those of parents before those of
+  /// - Returns: The objects that must leave their contexts. Objects of parents precede objects of
   ///   children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []

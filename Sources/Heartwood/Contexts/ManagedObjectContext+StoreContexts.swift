@@ -94,9 +94,9 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .multipleStores,
-      "A save can write to only one store, but several have changes: "
+      "A save can write to only one store, but several stores have changes: "
         + "\(names.joined(separator: ", ")). Save the changes to one store before changing objects "
-        + "of another.")
+        + "of another store.")
   }
 
   /// The changed objects of all store contexts.
@@ -142,8 +142,8 @@ extension ManagedObjectContext {
 
   /// Pins all stores to the generations of a token.
   ///
-  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. If it throws, nothing has
-  ///   changed.
+  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. If the method throws,
+  ///   nothing has changed.
   func pin(to token: QueryGenerationToken) throws {
     let views = try group.snapshots(at: token).map { attached, snapshot in
       (storeContext(of: attached), try StoreView(snapshot, attached.model))

@@ -37,7 +37,7 @@ public final class ManagedObjectContext {
   public var mergePolicy: MergePolicy = .error
   /// Whether reading an object whose row no longer exists marks the object as deleted.
   ///
-  /// If `false`, reading it sets ``faultError``.
+  /// If `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
   /// A closure that returns whether an object whose row no longer exists is treated as deleted.
   ///
@@ -265,8 +265,8 @@ public final class ManagedObjectContext {
     guard let entity = model.schema.entity(of: type(of: object)) else {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "\(type(of: object)) is not part of the model. Pass it to the Schema, or add a "
-          + "store for it.")
+        "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
+          + "store for the class.")
     }
     return entity
   }
@@ -280,8 +280,7 @@ extension ManagedObject {
   /// The store context of the object.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left a context in which, as far as that context knew, it still had a
-  /// row.
+  /// Whether the object has left a context and, as far as that context knew, still had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.
@@ -290,7 +289,8 @@ extension ManagedObject {
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
       fatalError(
-        "A \(type(of: self)) has no ID before it is inserted into a context. Insert it first.")
+        "A \(type(of: self)) has no ID until it is inserted into a context. Insert the object "
+          + "before reading its objectID.")
     }
     return ManagedObjectID(number, space)
   }
@@ -298,7 +298,7 @@ extension ManagedObject {
   /// Creates an object and inserts it.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Treat properties set in an initializer as declared values, not as assigned ones.
+    // Values that an initializer sets count as declared values, not as assigned ones.
     changes?.written = []
     context.insert(self)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An index of the objects with unsaved changes by the values of one unique attribute.
+/// An index that finds objects with unsaved changes by their values of one unique attribute.
 ///
 /// Without the index, finding or creating n objects would examine n objects n times. A changed
 /// object is added at the first search after the change. From then on, each assignment marks the

@@ -48,8 +48,8 @@ struct AccessPlanner {
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
     let possible = plan.indexUses(model)
-    // No path is cheaper than one unique lookup, and estimating other paths would cost more than it
-    // does.
+    // No path is cheaper than a single unique lookup, and estimating the cost of other paths would
+    // take longer than the lookup.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
     }
@@ -72,7 +72,8 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The partial order of the index and the size of the groups to sort, or `nil` if it has none.
+    /// The partial order of the index and the size of the groups to sort, or `nil` if the index has
+    /// no partial order.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 

@@ -72,7 +72,8 @@ extension Aggregate where Value: AttributeValue & Numeric {
           if let value = total.value { return value }
           throw ObjectGraphError(
             .numericOverflow,
-            "The sum does not fit in \(Value.self). Use an attribute of a wider type.")
+            "The sum does not fit in \(Value.self), the type of the attribute. Declare the "
+              + "attribute with a wider type.")
         })
     }
   }

@@ -30,7 +30,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   ///   batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
-      preconditionFailure("a fetch of \(M.self) found an object of another class")
+      preconditionFailure("A fetch of \(M.self) returned an object of another class.")
     }
     return object
   }
@@ -86,7 +86,7 @@ final class ObjectBatches {
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
-      preconditionFailure("a row belongs to an entity that is not in the model")
+      preconditionFailure("A row belongs to an entity that is not in the model.")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

@@ -74,7 +74,7 @@ extension FetchPlan {
     if !areInOrder {
       result.sort { first, second in
         guard let first = first.keys, let second = second.keys else {
-          preconditionFailure("a candidate has no sort keys")
+          preconditionFailure("A candidate has no sort keys.")
         }
         return order.areInOrder(first, second)
       }

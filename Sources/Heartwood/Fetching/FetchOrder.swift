@@ -208,7 +208,7 @@ extension SortDescriptor {
   /// Whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
-      // The default comparator of a string descriptor on Darwin.
+      // This is the default comparator of a string descriptor on Darwin.
       if stringComparator == .localizedStandard { return true }
     #endif
     return stringComparator == nil

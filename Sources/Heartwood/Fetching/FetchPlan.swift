@@ -83,15 +83,16 @@ struct FetchPlan {
   /// Whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
-  /// The plan for all objects without conditions, in the order of their rows.
+  /// The plan that finds all objects, whether or not they match the conditions, in the order of
+  /// their rows.
   var everything: FetchPlan {
     FetchPlan(resolved.everything, .byRow, limit: nil)
   }
 
-  /// The plan for all matching objects, without a limit, in the order of their rows.
+  /// The plan that finds all matching objects, without a limit, in the order of their rows.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
-  /// The plan for the same objects in the order of their rows, for counting them.
+  /// The plan that finds the same objects in the order of their rows, to count them.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns the plan with another limit.
@@ -115,7 +116,8 @@ struct FetchPlan {
     let term = try resolver.term(at: keyPath)
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
-        "\(term.name) is \(term.type.phrase). Request a single value of each object.")
+        "\(term.name) is \(term.type.phrase), but only single values can be fetched. Use a key "
+          + "path that leads to one value for each object.")
     }
     return value
   }

@@ -46,14 +46,15 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The maximum number of lookups for one index; fewer attributes are used if it would be
-  /// exceeded.
+  /// The maximum number of lookups for one index.
+  ///
+  /// If a use would exceed the maximum, it restricts fewer attributes.
   private static let maxLookups = 1000
 
   /// The names of the attributes, separated by commas.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// Creates the use of an index that serves the demands of a plan.
+  /// Creates an index use that serves the demands of a plan.
   ///
   /// - Parameter needsDemands: Whether the index must serve a demand, because its order alone is
   ///   not useful.
@@ -111,8 +112,8 @@ extension IndexUse {
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
   }
 
-  /// Creates the use of a unique index with one value for each attribute, which is the most common
-  /// lookup.
+  /// Creates an index use that looks up a single key in a unique index, which is the most common
+  /// case.
   private init?(
     lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
   ) {
@@ -135,7 +136,7 @@ extension IndexUse {
     fixedSlots = index.slots
   }
 
-  /// Creates the use of the lists that contain the references to the given owners.
+  /// Creates an index use that reads the lists of references to the given owners.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue]
@@ -157,8 +158,8 @@ extension IndexUse {
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Returns whether the index must be read backwards for an order, or `nil` if it does not provide
-  /// it.
+  /// Returns whether the index must be read backwards to provide an order, or `nil` if the index
+  /// cannot provide the order.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?

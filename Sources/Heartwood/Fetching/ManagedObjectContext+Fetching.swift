@@ -168,8 +168,8 @@ extension ManagedObjectContext {
     guard property.isRelationship else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(property.name) is not a relationship and cannot be prefetched. Remove it from "
-          + "relationshipKeyPathsForPrefetching.")
+        "\(entity.name).\(property.name) is not a relationship and cannot be prefetched. Remove "
+          + "the key path from relationshipKeyPathsForPrefetching.")
     }
     var faults: Set<ManagedObject> = []
     for object in objects {

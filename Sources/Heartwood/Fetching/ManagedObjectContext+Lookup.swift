@@ -37,8 +37,8 @@ extension ManagedObjectContext {
     let wanted = try value.storedValue
     // NaN does not equal any value.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Equal decimal numbers may have different representations, and long strings have shortened
-    // keys.
+    // Use a fetch for decimal numbers, because equal ones may have different representations, and
+    // for long strings, because their keys are shortened.
     guard Value.storageType != .decimal, !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storageType)
@@ -49,8 +49,8 @@ extension ManagedObjectContext {
     if parent == nil, !hasOwnChanges {
       found = try storedObject(with: wanted, index) as? M
     } else {
-      // If several objects have the value, which a save would reject, return the first one in fetch
-      // order.
+      // If several objects have the value, return the first one in fetch order. A save would reject
+      // these objects.
       found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
         .min { $0.number.isCreated(before: $1.number) }
     }

@@ -40,8 +40,8 @@ extension IndexUse {
 }
 
 extension FetchOrder {
-  /// Returns whether two objects are in the same group, that is, have equal values of the first
-  /// terms.
+  /// Returns whether two objects are in the same group, that is, whether their values of the first
+  /// terms are equal.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

@@ -54,8 +54,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
-  /// If the list was fetched before, the differences are reported like any other change. The list
-  /// of a removed store is empty until the store is added again and this method is called.
+  /// If the list has already been fetched, the differences are reported like any other change. If
+  /// the store has been removed, the list is empty until the store is added again and this method
+  /// is called.
   ///
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
   ///   define sections.
@@ -110,7 +111,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     // `precondition` would drop the message in a release build.
     guard let list = currentList(), position >= 0, position < list.count,
       let object = list.objects(in: position..<position + 1).first as? M
-    else { fatalError("Position \(position) is not in the list. Compare it with count first.") }
+    else {
+      fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
+    }
     return object
   }
 
@@ -161,7 +164,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     guard path.count == 2, sections.indices.contains(path[0]),
       (0..<sections[path[0]].count).contains(path[1])
     else {
-      fatalError("\(path) is not in the list. Compare it with sections and their counts first.")
+      fatalError(
+        "The index path \(path) is not in the list. Pass the index of a section, followed by a "
+          + "position from 0 to the section's count - 1.")
     }
     return object(at: sections[path[0]].range.lowerBound + path[1])
   }

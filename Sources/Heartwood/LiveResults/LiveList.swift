@@ -254,7 +254,7 @@ final class LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("the changes of a list are inconsistent")
+      preconditionFailure("The changes to a list are inconsistent.")
     }
     return difference
   }

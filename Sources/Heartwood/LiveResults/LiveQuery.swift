@@ -32,7 +32,7 @@ final class LiveQuery {
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings that the plan takes into account.
+  /// The number of renumberings that are reflected in the plan.
   private var changeCount: Int
   /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false
@@ -122,7 +122,7 @@ final class LiveQuery {
   }
 
   private static let minSpareCount = 64
-  /// The greatest end of a list with a limit; lists with a greater end are treated as unlimited.
+  /// The greatest sum of offset and limit; lists with a greater sum are treated as unlimited.
   private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.

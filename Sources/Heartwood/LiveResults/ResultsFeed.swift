@@ -75,8 +75,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip an object that was read again and is shown without unsaved changes, because the
-    // comparison of rows finds it.
+    // Skip an object that was read again and is shown without unsaved changes, because comparing
+    // the rows finds its changes.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -186,7 +186,7 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Returns the objects whose rows or members differ between the shown generation and a new one,
-  /// or `nil` if they are unknown or so many that refetching the lists is cheaper.
+  /// or `nil` if these objects are unknown, or are so many that refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -285,7 +285,7 @@ final class ResultsFeed: ContextFollower {
     return object
   }
 
-  /// Records the values with which the lists show an object that has unsaved changes.
+  /// Records the values that the lists show for an object with unsaved changes.
   private func show(_ object: ManagedObject) throws {
     guard object.hasChanges, object.source === storeContext else { return }
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())

@@ -1,4 +1,4 @@
-/// The objects of a ``FetchedResultsController`` with a common section value.
+/// The objects of a ``FetchedResultsController`` that have the same section value.
 public struct ResultsSection<M: ManagedObject> {
   /// The section value as text, or `nil` if there is no value.
   public let name: String?
@@ -53,8 +53,8 @@ struct SectionCounts {
   /// Updates the counts for removed and inserted entries.
   ///
   /// - Returns: The changes to the section names.
-  /// - Complexity: A binary search for each entry, plus a pass over all sections if one is added or
-  ///   removed.
+  /// - Complexity: A binary search for each entry, plus a pass over all sections if a section is
+  ///   added or removed.
   mutating func update(
     removed: [ResultsTree.Entry], inserted: [ResultsTree.Entry], _ term: FetchOrder.Term
   ) -> [CollectionDifference<String?>.Change] {

@@ -35,7 +35,7 @@ final class ResultsTree {
     /// Returns the index of an object in this leaf.
     func position(of number: ObjectNumber) -> Int {
       guard let position = entries.firstIndex(where: { $0.number == number }) else {
-        preconditionFailure("an object is not in the leaf that the table maps it to")
+        preconditionFailure("An object is not in the leaf to which the table maps it.")
       }
       return position
     }
@@ -119,7 +119,7 @@ final class ResultsTree {
   var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
   private func location(of position: Int) -> (leaf: Node, position: Int) {
-    precondition(position >= 0 && position < count, "position out of range")
+    precondition(position >= 0 && position < count, "The position is out of range.")
     var (node, rest) = (root, position)
     while !node.isLeaf {
       for child in node.children {

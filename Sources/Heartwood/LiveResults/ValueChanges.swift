@@ -66,7 +66,7 @@ final class ValueChanges {
     return try view.withRecord(number, storage) { try storage.values($0) }
   }
 
-  /// Returns whether a row was written since the shown generation.
+  /// Returns whether a row has been written since the shown generation.
   ///
   /// This is the fallback if the shown generation is no longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {

@@ -1,6 +1,6 @@
 /// The three-way merge of the order of a to-many relationship.
 struct ListMerge {
-  /// The list that both sides started from, or `nil` if a side has not read it.
+  /// The list from which both sides started, or `nil` if one side has not read the list.
   let base: [ObjectNumber]?
   /// The list in the store.
   let theirs: [ObjectNumber]

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the saves of other contexts.
+  /// Whether the context automatically merges the changes that other contexts save.
   ///
   /// The context merges new history transactions before each fetch and save, in the same way as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change in between.
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
       token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
   }
 
-  /// The state up to which the context has merged; without a token, it has merged nothing.
+  /// The state up to which the context has merged; if there is no token, it has merged nothing.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
@@ -62,13 +62,13 @@ extension ManagedObjectContext {
     } catch let error as ObjectGraphError where error.kind == .historyExpired {
       try mergeAll()
     }
-    // This is set only now, so that a failed merge is retried.
+    // Set this only after the merge, so that a failed merge is retried.
     autoMerge = newest
     // Advance even if the new transactions changed no object.
     advance()
   }
 
-  /// Records the context's own save as merged, unless there were other commits since the last
+  /// Records the context's own save as merged, unless other commits have been made since the last
   /// merge.
   func recordMerge(_ own: Generation, base: UInt64) {
     guard let last = autoMerge?.generation, last.frame + 1 == base,
@@ -78,9 +78,10 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads objects that other contexts have changed, after a save has merged such changes.
+  /// Rereads all objects that other contexts have changed.
   ///
-  /// Otherwise, these objects would be inconsistent with the objects that the save has merged.
+  /// This is necessary after a save has merged some of these changes, because the other objects
+  /// would be inconsistent with the merged ones.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
@@ -166,7 +167,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
+  /// Merges a save by another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
   /// does for a history transaction.
   ///
   /// This method does not require the history.
@@ -209,7 +210,8 @@ extension ManagedObjectContext {
     guard store == model.space.store else {
       throw StorageError(
         .foreignStore,
-        "The changes belong to another store. Merge them into a context of that store.")
+        "The changes belong to a store that this context does not use. Merge the changes into a "
+          + "context whose container has that store.")
     }
     try requireReadable()
     advance()

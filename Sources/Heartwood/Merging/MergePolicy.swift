@@ -29,9 +29,9 @@ public struct MergePolicy: Sendable {
 
   /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// The closure is called for each object that was changed or deleted here and also changed or
-  /// deleted by another context. If it throws, the save fails with its error. Properties that it
-  /// does not set are merged as with ``mergeByPropertyObjectTrump``.
+  /// The closure is called for each object that both this context and another one have changed or
+  /// deleted. If the closure throws, the save fails with the same error. Properties that the
+  /// closure does not set are merged as with ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in

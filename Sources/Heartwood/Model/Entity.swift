@@ -57,7 +57,8 @@ public struct Index: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares that two relationships are inverses of each other, if no property wrapper declares it.
+/// Declares that two relationships are inverses of each other, if neither of their property
+/// wrappers declares this.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath

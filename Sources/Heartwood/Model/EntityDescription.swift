@@ -1,6 +1,6 @@
 /// An entity with the declarations of its class and its superclasses.
 final class EntityDescription: @unchecked Sendable {
-  // @unchecked because only one thread changes it, while the schema is built.
+  // @unchecked because an entity is changed only while the schema is built, by a single thread.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]
@@ -11,14 +11,14 @@ final class EntityDescription: @unchecked Sendable {
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
   let properties: [PropertyDescription]
-  /// The properties with a field in records, in the order of their slots.
+  /// The properties that have a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
   /// Whether the declared values of two new objects can differ, as with `UUID()`.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
-  /// The unique constraints and indexes, inherited ones first.
+  /// The unique constraints and indexes; those that are inherited come first.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }

@@ -31,7 +31,7 @@ public struct ObjectGraphError: Error, Sendable {
       name: "autoMergeNeedsCurrentGeneration")
     /// An operation would discard unsaved changes to relationships.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
-    /// The history after a token was deleted.
+    /// Transactions that followed a token have been deleted from the history.
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
@@ -39,9 +39,10 @@ public struct ObjectGraphError: Error, Sendable {
     public static let multipleStores = Kind(name: "multipleStores")
     /// The store has no object with this ID.
     public static let missingObject = Kind(name: "missingObject")
-    /// A predicate contains an expression that a store cannot evaluate; the message names it.
+    /// A predicate contains an expression that a store cannot evaluate; the message names the
+    /// expression.
     public static let unsupportedPredicate = Kind(name: "unsupportedPredicate")
-    /// The sum of an attribute does not fit in its type.
+    /// The sum of an attribute's values does not fit in the attribute's type.
     public static let numericOverflow = Kind(name: "numericOverflow")
     /// The format of a predicate cannot be parsed; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
@@ -62,7 +63,7 @@ public struct ObjectGraphError: Error, Sendable {
   public var entityName: String?
   /// The name of the property concerned.
   public var propertyName: String?
-  /// The underlying error, such as one that `validate` threw.
+  /// The underlying error, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
 
   /// Describes a failure.
@@ -92,7 +93,8 @@ extension [ObjectGraphError] {
     guard let first else { return }
     guard count > 1 else { throw first }
     var all = ObjectGraphError(
-      kind, "\(count) objects \(predicate).", objectID: first.objectID)
+      kind, "\(count) objects \(predicate). See `failures` for the reasons.",
+      objectID: first.objectID)
     all.failures = self
     throw all
   }

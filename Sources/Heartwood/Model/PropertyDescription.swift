@@ -11,7 +11,7 @@ final class PropertyDescription: Sendable {
 
   /// The name in the class.
   let name: String
-  /// The position among the properties of the entity, inherited ones first.
+  /// The position among the properties of the entity, in which inherited properties come first.
   let slot: Int
   let kind: Kind
   /// The layout of the property in memory, and its offset in the object.

@@ -7,10 +7,10 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
-  /// Whether the type is a nested optional, for which a row cannot tell which level is `nil`.
+  /// Whether the type is a nested optional; a row cannot record which of its levels is `nil`.
   static var isNestedOptional: Bool { get }
-  /// Returns whether the values of the property, or their raw values, have the given type or the
-  /// type that it wraps.
+  /// Returns whether the values of the property, or their raw values, have the given type or, if
+  /// the given type is an optional, the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of an attribute.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
@@ -27,7 +27,7 @@ enum PropertyRepresentation: Sendable {
   case double
   /// A `String`.
   case string
-  /// Any other type, through dynamic dispatch.
+  /// Any other type, which is accessed through dynamic dispatch.
   case other
 }
 

@@ -166,8 +166,8 @@ extension ManagedObject {
     // `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
-        "A property of a \(type(of: self)) was used after its context was deallocated, but the "
-          + "property was not loaded. Retain the context as long as you use its objects.")
+        "An unloaded property of a \(type(of: self)) was used after the object's context was "
+          + "deallocated. Retain the context as long as you use its objects.")
     }
   }
 

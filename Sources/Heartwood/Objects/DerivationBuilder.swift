@@ -9,10 +9,10 @@ struct DerivationBuilder {
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
-      throw Self.refusal(entity, property, "it is not a stored attribute")
+      throw Self.refusal(entity, property, "it is not a stored attribute.")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
-      throw Self.refusal(entity, property, "it is already derived")
+      throw Self.refusal(entity, property, "it is already derived.")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }
@@ -32,7 +32,7 @@ struct DerivationBuilder {
     if let keyPath = formula.relationship {
       let found = try named(keyPath, of: entity, for: property, of: entity)
       guard found.isRelationship, let type = found.storage.destination else {
-        throw Self.refusal(entity, property, "\(found.name) is not a stored relationship")
+        throw Self.refusal(entity, property, "\(found.name) is not a stored relationship.")
       }
       relationship = found
       destination = try content.requiredEntity(of: type)
@@ -41,7 +41,7 @@ struct DerivationBuilder {
       try named(keyPath, of: destination ?? entity, for: property, of: entity)
     }
     if let attribute, !attribute.isAttribute {
-      throw Self.refusal(entity, property, "\(attribute.name) is not a stored attribute")
+      throw Self.refusal(entity, property, "\(attribute.name) is not a stored attribute.")
     }
     return DerivedAttribute(
       property: property, formula: formula, attribute: attribute, relationship: relationship,
@@ -68,7 +68,7 @@ struct DerivationBuilder {
       guard let attribute = derived.attribute,
         (derived.destination ?? entity).family.contains(where: { $0.derives(attribute.slot) })
       else { return nil }
-      return Self.refusal(entity, derived.property, "\(attribute.name) is itself derived")
+      return Self.refusal(entity, derived.property, "\(attribute.name) is itself derived.")
     }
   }
 
@@ -76,7 +76,7 @@ struct DerivationBuilder {
     _ entity: EntityDescription, _ property: PropertyDescription, _ reason: String
   ) -> ObjectGraphError {
     ObjectGraphError(
-      .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason).")
+      .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason)")
   }
 
   /// Returns the slots of the references that need an index because no inverse relationship lists

@@ -93,7 +93,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func didTurnIntoFault() {}
   /// Throws if the object must not be saved in its current state.
   ///
-  /// Called for inserted and updated objects.
+  /// Each save calls this method on inserted and updated objects.
   open func validate() throws {}
 
   // MARK: Identity

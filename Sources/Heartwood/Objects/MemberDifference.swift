@@ -60,7 +60,7 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // If the differences found so far explain the change in count, there are no others.
+      // If the differences found so far account for the change in count, there are no others.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

@@ -1,16 +1,17 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
-/// A list or a set of a subclass has the same memory layout as a list or a set of ``ManagedObject``
-/// and is accessed as such here, because a conversion would allocate a new collection.
+/// A list or a set whose elements belong to a subclass has the same memory layout as one whose
+/// elements are of type ``ManagedObject``. It is accessed as the latter here, because a conversion
+/// would allocate a new collection.
 extension ManagedObject {
-  /// Returns the location of an ordered relationship's members, which contains `nil` if the members
-  /// are not loaded.
+  /// Returns the location at which an ordered relationship's members are stored, or `nil` is stored
+  /// if they are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// Returns the location of an unordered relationship's members, which contains `nil` if the
-  /// members are not loaded.
+  /// Returns the location at which an unordered relationship's members are stored, or `nil` is
+  /// stored if they are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
@@ -134,8 +135,8 @@ extension ManagedObject {
 
   /// Releases the related objects one after another when this object is being deallocated.
   ///
-  /// Otherwise the deallocation of the properties would release the objects of a long chain
-  /// recursively, which overflows the stack.
+  /// Otherwise, deallocating the properties would release the objects of a long chain recursively
+  /// and overflow the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)

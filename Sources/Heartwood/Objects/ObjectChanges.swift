@@ -58,7 +58,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns these changes without the ones that other contexts have also made.
+  /// Returns these changes, except those that other contexts have also made.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.

@@ -3,8 +3,8 @@ import Foundation
 /// Resolves a key path to properties by reading it on an object created for this purpose.
 ///
 /// A key path does not reveal its components. It is therefore applied to a prototype object, and
-/// the properties that it reads are recorded here. Each relationship that it reads returns a
-/// further prototype.
+/// the properties that it reads are recorded here. Reading a relationship returns another
+/// prototype.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []

@@ -10,8 +10,8 @@ import Synchronization
 /// named. Errors in the classes are thrown by the container that is created with the schema.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
-/// schema's version is higher than the store's, entities and properties that the schema lacks are
-/// removed.
+/// schema's version is higher than the store's, entities and properties that are not in the schema
+/// are removed from the store.
 public struct Schema: Sendable {
   /// The version of the model.
   ///
@@ -70,7 +70,7 @@ public struct Schema: Sendable {
     func requiredEntity(of type: AnyClass) throws(ObjectGraphError) -> EntityDescription {
       if let entity = entity(of: type) { return entity }
       throw ObjectGraphError(
-        .unknownEntity, "\(type) is not part of the model. Pass it to the Schema.")
+        .unknownEntity, "\(type) is not part of the model. Pass the class to the Schema.")
     }
 
     /// Returns the properties that a key path passes through, in order.
@@ -81,7 +81,7 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "\(keyPath.phrase) does not lead to a stored property of the model. "
-            + "Mark the property @Attribute, or pass its class to the Schema.")
+            + "Declare the property with @Attribute, or pass its class to the Schema.")
       }
       paths.withLock { $0[key] = path }
       return path
@@ -97,7 +97,9 @@ public struct Schema: Sendable {
       else {
         let names = path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
         throw ObjectGraphError(
-          .unknownProperty, "\(names) is not a stored property of \(entity.name).")
+          .unknownProperty,
+          "\(names) is not a stored property of \(entity.name). Use a single property that "
+            + "\(entity.name) declares or inherits.")
       }
       return entity.properties[path[0].property.slot]
     }

@@ -79,15 +79,17 @@ struct SchemaBuilder {
       zip(fields, ordered).allSatisfy({ $0.type == $1.storage })
     else {
       fail(
-        "\(type) sets properties in its own initializer or creates objects of the model in it. "
-          + "Give each property a value in its declaration instead.")
+        "The initializer of \(type) sets properties or creates objects of the model. Give each "
+          + "property a value in its declaration instead.")
       return nil
     }
     let others = (0..<Self.prototypeCount).map { _ in type.init() }
     var result: [PropertyDescription] = []
     for (field, entry) in zip(fields, ordered) {
       if field.storage?.isNestedOptional == true {
-        fail("The type of \(type).\(field.name) is a nested optional, which cannot be stored.")
+        fail(
+          "The type of \(type).\(field.name) is a nested optional, which cannot be stored. Declare "
+            + "the property with a simple optional.")
       }
       let values = initialValues(field, ([object] + others), type)
       result.append(
@@ -133,11 +135,15 @@ struct SchemaBuilder {
   private mutating func checkNames() {
     for (position, entity) in entities.enumerated() {
       if let other = entities[..<position].first(where: { $0.name == entity.name }) {
-        fail("The classes \(entity.type) and \(other.type) have the same name, \(entity.name).")
+        fail(
+          "The classes \(entity.type) and \(other.type) have the same name, \(entity.name). Give "
+            + "one of them another name.")
       }
       var names: Set<String> = []
       for property in entity.properties where !names.insert(property.storedName).inserted {
-        fail("\(entity.type) has two properties called \(property.storedName) in the store.")
+        fail(
+          "In the store, \(entity.type) has two properties called \(property.storedName). Rename "
+            + "one of them.")
       }
     }
   }
@@ -193,10 +199,10 @@ struct SchemaBuilder {
       let path = "\\\(entity.name).\(property.name)"
       let isOwnClass = property.storage.destination == entity.type
       fail(
-        "\(entity.name).\(property.name) has no inverse. Declare it on one of the two sides: "
-          + "@ToMany(inverse: \\Other.property)"
+        "\(entity.name).\(property.name) has no inverse. Declare the inverse on one of the two "
+          + "sides, such as @ToMany(inverse: \\Other.property)"
           + (isOwnClass
-            ? "; if it is its own inverse, in the entity: Inverse(\(path), \(path))." : "."))
+            ? ", or add Inverse(\(path), \(path)) if the relationship is its own inverse." : "."))
     }
   }
 
@@ -267,6 +273,7 @@ extension PropertyDescription {
       return slot
     }
     throw ObjectGraphError(
-      .invalidModel, "\(name) cannot be indexed because values of its type have no order.")
+      .invalidModel,
+      "\(name) cannot be indexed, because values of the property's type have no order.")
   }
 }

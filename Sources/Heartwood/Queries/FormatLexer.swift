@@ -61,7 +61,8 @@ struct FormatLexer {
   }
 
   static func error(_ column: Int, _ message: String) -> ObjectGraphError {
-    ObjectGraphError(.predicateSyntax, "Column \(column) of the predicate's format: \(message).")
+    ObjectGraphError(
+      .predicateSyntax, "Syntax error in column \(column) of the predicate's format: \(message).")
   }
 
   private var current: Character? {

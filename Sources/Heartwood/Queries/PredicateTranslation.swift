@@ -106,9 +106,9 @@ final class PredicateTranslation {
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
-          + " are several "
-          + "properties, but a key path in a predicate must consist of a single stored property.")
+        "A key path in a predicate must consist of a single stored property, but this key path "
+          + "consists of several: "
+          + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ") + ".")
     }
     return .property(base, .known(step.property, step.entity))
   }
@@ -117,7 +117,8 @@ final class PredicateTranslation {
   func entity(of type: Any.Type) throws -> EntityDescription {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "A predicate casts to \(type), which is not a managed object class.")
+        .unsupportedPredicate,
+        "A predicate casts an object to \(type), which is not a subclass of ManagedObject.")
     }
     return try schema.requiredEntity(of: type)
   }

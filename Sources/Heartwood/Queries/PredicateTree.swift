@@ -110,8 +110,8 @@ final class PredicateTree: @unchecked Sendable {
 extension QueryExpression {
   /// The maximum nesting depth of a predicate.
   ///
-  /// Code that processes an expression recurses once per level. At this depth, it fits in the
-  /// smallest stack of a thread, which is 512 KiB.
+  /// Code that processes an expression recurses once per level. At this depth, the recursion fits
+  /// in the smallest stack that a thread can have, which is 512 KiB.
   static var maxDepth: Int { 64 }
   /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }

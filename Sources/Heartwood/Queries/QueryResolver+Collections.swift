@@ -3,8 +3,7 @@ extension QueryResolver {
   /// Returns a function that reads the elements of a collection, and the type of the elements.
   private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
-      throw Self.unsupported(
-        "\(collection.name) is \(collection.type.phrase), not a collection.")
+      throw Self.unsupported("The predicate uses \(collection.phrase) as a collection.")
     }
     return (values, type)
   }
@@ -56,7 +55,8 @@ extension QueryResolver {
       }
     guard isFit else {
       throw Self.unsupported(
-        "\(name) cannot be computed because each element is \(type.phrase).")
+        "\(name) cannot be computed, because each element of \(collection.name) is "
+          + "\(type.phrase).")
     }
     let result: QueryType =
       switch summary {

@@ -14,7 +14,9 @@ extension QueryResolver {
       }
     if isOrder {
       for term in [first, second] where !term.type.isOrdered {
-        throw Self.unsupported("\(term.name) is \(term.type.phrase), which has no order.")
+        throw Self.unsupported(
+          "The operator \(comparison.rawValue) cannot be applied to \(term.phrase), because values "
+            + "of this type have no order.")
       }
     }
     let name = "\(first.name) \(comparison.rawValue) \(second.name)"
@@ -56,8 +58,8 @@ extension QueryResolver {
   private func requireComparable(_ first: QueryTerm, _ second: QueryTerm) throws {
     guard !first.type.isComparable(with: second.type) else { return }
     throw Self.unsupported(
-      "\(first.name) is \(first.type.phrase) and cannot be compared with \(second.name)"
-        + (second.constant == nil ? ", \(second.type.phrase)." : "."))
+      "The predicate compares \(first.phrase) with \(second.phrase). Values of these types cannot "
+        + "be compared with each other.")
   }
 
   /// Returns a function that reads a term's value and removes the differences to be ignored.
@@ -91,7 +93,9 @@ extension QueryResolver {
     var type = QueryType.nothing
     for term in terms {
       guard let joined = type.commonType(with: term.type) else {
-        throw Self.unsupported("A list contains both \(type.phrase) and \(term.type.phrase).")
+        throw Self.unsupported(
+          "A list in the predicate contains both \(type.phrase) and \(term.type.phrase). All "
+            + "elements must have the same type.")
       }
       type = joined
     }
@@ -109,10 +113,10 @@ extension QueryResolver {
     _ element: QueryTerm, _ collection: QueryTerm, _ options: StringOptions
   ) throws -> QueryTerm {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
-      throw Self.unsupported(
-        "\(collection.name) is \(collection.type.phrase), not a collection.")
+      throw Self.unsupported("The predicate uses \(collection.phrase) as a collection.")
     }
-    try requireComparable(element, QueryTerm(collection.name, type) { _ in .null })
+    let sample = QueryTerm("an element of \(collection.name)", type) { _ in .null }
+    try requireComparable(element, sample)
     let name = "\(element.name) in \(collection.name)"
     if element.type.isDecimal || type.isDecimal {
       let value = try value(element, as: .decimal)
@@ -156,8 +160,8 @@ extension QueryResolver {
       let function = operation.function(type.isNothing ? .integer : type)
     else {
       throw Self.unsupported(
-        "The operator cannot be applied to \(first.name) (\(first.type.phrase)) and "
-          + "\(second.name) (\(second.type.phrase)).")
+        "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase). The "
+          + "operator does not support operands of these types.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

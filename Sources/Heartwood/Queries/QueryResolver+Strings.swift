@@ -4,7 +4,8 @@ extension QueryResolver {
     _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringOptions
   ) throws -> QueryTerm {
     for term in [subject, pattern] where !term.type.isText {
-      throw Self.unsupported("\(term.name) is \(term.type.phrase), not a string.")
+      throw Self.unsupported(
+        "The predicate applies a string operator to \(term.phrase). Both operands must be strings.")
     }
     let value = try value(subject, as: .text)
     let name = "\(subject.name) and its text"
@@ -57,7 +58,8 @@ extension QueryResolver {
     _ pattern: QueryTerm, _ options: StringOptions
   ) throws -> Regex<AnyRegexOutput> {
     guard case .string(let text) = pattern.constant else {
-      throw Self.unsupported("A regular expression must be a constant; \(pattern.name) is not.")
+      throw Self.unsupported(
+        "A regular expression must be a constant string, but \(pattern.name) is not.")
     }
     do {
       let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
@@ -70,7 +72,8 @@ extension QueryResolver {
   func length(_ text: QueryTerm) throws -> QueryTerm {
     let value = try value(text, as: .text)
     guard text.type.isText else {
-      throw Self.unsupported("\(text.name) is \(text.type.phrase), which has no length.")
+      throw Self.unsupported(
+        "The predicate uses the length of \(text.phrase). Only strings have a length.")
     }
     return QueryTerm("\(text.name).count", .integer) { scope in
       guard case .string(let text) = try value(scope) else { return .null }

@@ -50,7 +50,7 @@ final class QueryResolver {
     case .condition(let condition): return condition
     case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
     case .value, .values:
-      throw Self.unsupported("\(term.name) is \(term.type.phrase), not a condition.")
+      throw Self.unsupported("The predicate uses \(term.phrase) as a condition.")
     }
   }
 
@@ -213,7 +213,9 @@ final class QueryResolver {
     }
     let property = try property(name, of: base.type, base.name)
     let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
-    guard case .value(let object) = base.content else { throw Self.unsupported(path) }
+    guard case .value(let object) = base.content else {
+      throw Self.unsupported("\(path) cannot be read, because \(base.name) is not a single object.")
+    }
     dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
     let type = type(of: property)
     if case .list = type {
@@ -250,7 +252,8 @@ final class QueryResolver {
     _ name: QueryProperty, of type: QueryType, _ base: String
   ) throws -> PropertyDescription {
     guard case .object(let known) = type, let entity = known else {
-      throw Self.unsupported("\(base) is \(type.phrase), which has no properties.")
+      throw Self.unsupported(
+        "The predicate reads a property of \(base), but \(type.phrase) has no properties.")
     }
     let property: PropertyDescription
     switch name {
@@ -270,7 +273,8 @@ final class QueryResolver {
     }
     guard property.isAttribute || property.isRelationship else {
       throw ObjectGraphError(
-        .unknownProperty, "\(entity.name).\(property.name) exists in memory only.")
+        .unknownProperty,
+        "\(entity.name).\(property.name) exists in memory only, so it cannot be used in a query.")
     }
     recordReference(entity)
     if let destination = property.storage.destination {
@@ -329,14 +333,14 @@ final class QueryResolver {
   private func commonType(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
     if let type = first.type.commonType(with: second.type) { return type }
     throw Self.unsupported(
-      "\(first.name) and \(second.name) have different types: \(first.type.phrase) and "
-        + "\(second.type.phrase).")
+      "The predicate chooses between \(first.phrase) and \(second.phrase). Both must have the same "
+        + "type.")
   }
 
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
     let value = try value(object, as: object.type)
     guard case .object = object.type else {
-      throw Self.unsupported("\(object.name) is \(object.type.phrase), not an object.")
+      throw Self.unsupported("The predicate casts \(object.phrase). Only objects can be cast.")
     }
     return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
       let object = try value(scope)
@@ -353,7 +357,7 @@ final class QueryResolver {
       guard type.isDecimal, !term.type.isDecimal else { return value }
       return { try value($0).decimal.map { .string($0.description) } ?? .null }
     case .values:
-      throw Self.unsupported("\(term.name) is a collection, not a single value.")
+      throw Self.unsupported("A single value is required, but \(term.name) is a collection.")
     }
   }
 }

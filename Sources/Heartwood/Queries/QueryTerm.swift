@@ -11,7 +11,7 @@ struct QueryTerm {
     case condition(Condition)
   }
 
-  /// The name of the term in error messages.
+  /// The name of the term in error messages and query plans.
   let name: String
   let type: QueryType
   let content: Content
@@ -52,6 +52,12 @@ struct QueryTerm {
   init(constant: StoredValue, _ type: QueryType) {
     self.init(constant.isNull ? "nil" : type.phrase, type) { _ in constant }
     self.constant = constant
+  }
+
+  /// The term and its type, for error messages.
+  var phrase: String {
+    // A constant is named after its type.
+    constant == nil ? "\(name) (\(type.phrase))" : name
   }
 }
 

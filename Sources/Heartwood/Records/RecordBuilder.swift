@@ -43,7 +43,8 @@ struct RecordBuilder {
     case .uuid(let high, let low):
       bytes.put(high, at: field.offset)
       return bytes.put(low, at: field.offset + 8)
-    case .null, .string, .bytes: preconditionFailure("The value's type does not match its field.")
+    case .null, .string, .bytes:
+      preconditionFailure("The type of a value does not match its field.")
     }
     switch field.storageType.byteCount {
     case 1: bytes.put(UInt8(truncatingIfNeeded: bits), at: field.offset)
@@ -57,7 +58,7 @@ struct RecordBuilder {
     switch value {
     case .string(let text): variable.append(contentsOf: text.utf8)
     case .bytes(let content): variable.append(contentsOf: content)
-    default: preconditionFailure("The value's type does not match its field.")
+    default: preconditionFailure("The type of a value does not match its field.")
     }
   }
 

@@ -17,7 +17,7 @@ struct RecordView {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
-      throw StorageError(.corrupt, "A record has layout number \(number), which is unknown.")
+      throw StorageError(.corrupt, "A record has an unknown layout number (\(number)).")
     }
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes

@@ -25,7 +25,7 @@ extension RawSpan {
   func lastKeyComponent() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(
-        .corrupt, "Found a key of \(byteCount) bytes, which is too short to contain a number.")
+        .corrupt, "A key has only \(byteCount) bytes and is too short to contain a number.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {

@@ -39,8 +39,8 @@ struct DerivedRows {
 
   /// Marks the objects that have attributes derived from a row that is written or deleted.
   ///
-  /// - Parameter isNew: Whether the row is new, so that only rows that are also written can be
-  ///   related to it.
+  /// - Parameter isNew: Whether the row is new. Only rows that the same transaction writes can be
+  ///   related to a new row.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -86,7 +86,8 @@ struct DerivedRows {
   /// Marks the objects affected by changes that do not change relationships.
   ///
   /// The derived attributes of these objects are recomputed at the end of the transaction. In new
-  /// rows, attributes derived over a relationship get the value for no related objects.
+  /// rows, attributes derived over a relationship get the value that they have without related
+  /// objects.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -131,7 +132,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Returns the values of a row, with those derived over relationships recomputed.
+  /// Returns the values of a row after recomputing those that are derived over relationships.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

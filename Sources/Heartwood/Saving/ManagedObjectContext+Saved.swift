@@ -46,7 +46,8 @@ extension ManagedObjectContext {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes the objects of child contexts whose rows had new objects merged into them.
+  /// Refreshes the objects of child contexts that represent rows into which new objects were
+  /// merged.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {

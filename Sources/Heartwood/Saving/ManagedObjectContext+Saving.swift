@@ -58,7 +58,8 @@ extension ManagedObjectContext {
     Self.dismiss(replacedObjects)
     if hadChanges { forgetUndo() }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // An existing row that a new object was merged into may have relations added by other contexts.
+    // An existing row into which a new object was merged may have relations that other contexts
+    // added.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -117,8 +118,8 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .saveDidNotConverge,
-      "willSave still changed objects after \(Self.roundLimit) rounds. In willSave, set a property "
-        + "only if its value differs.")
+      "willSave was still changing objects after \(Self.roundLimit) rounds. In willSave, set a "
+        + "property only if the new value differs from the current one.")
   }
 
   private func validateAll() throws {

@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects of classes that the model lacks have changed since that generation. Revert with "
-          + "a model that has these classes.")
+        "The changes since the given generation include objects of classes that are not in the "
+          + "model. Revert with a model that contains these classes.")
     }
     self.model = model
     self.difference = difference

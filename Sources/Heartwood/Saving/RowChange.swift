@@ -1,4 +1,4 @@
-/// A change to one row in a transaction, with the row's current and new values.
+/// A change to one row in a transaction, including the row's current and new values.
 ///
 /// It is a class because the lists of changes are traversed several times, and each step then
 /// retains one object instead of four. Its variables skip exclusivity checks, because they hold

@@ -10,7 +10,7 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether it has already been reported that objects in memory deny the deletion.
+    /// Whether a denial of the deletion by objects in memory has already been reported.
     var isDenied = false
   }
 
@@ -73,8 +73,8 @@ extension RowChanges {
   ///
   /// The rules ignore a relation that was removed from the row's object before the deletion. They
   /// also ignore a relation whose other object refers to a different object after the save.
-  /// However, they respect the relation if the change that removed it, which is the deletion of the
-  /// other object or the edit to its reference, loses in a conflict.
+  /// However, the rules respect the relation if the change that removed it loses in a conflict.
+  /// That change is the deletion of the other object or the edit to the other object's reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

@@ -3,8 +3,8 @@ extension RowChanges {
   /// Redirects references to new objects that were merged into existing rows, and clears references
   /// to missing rows.
   ///
-  /// It then pairs the objects of one-to-one relationships, and marks the objects whose members
-  /// change.
+  /// The method then pairs the objects of one-to-one relationships, and marks the objects whose
+  /// members change.
   func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -49,7 +49,7 @@ extension RowChanges {
     ObjectGraphError(
       .mergeConflict,
       "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
-        + "deleted. Set it to another object or nil, or set a mergePolicy.",
+        + "deleted. Set the relationship to another object or nil, or set a mergePolicy.",
       objectID: id(change.reportedNumber))
   }
 
@@ -115,8 +115,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An end that was edited takes a partner from another object; an end that was not edited does
-      // not.
+      // An end takes a partner away from another object only if the end was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)

@@ -58,7 +58,9 @@ extension SaveRequest {
     for (name, value) in conflict.result {
       guard let property = entity.columns.first(where: { $0.isAttribute && $0.name == name })
       else {
-        throw ObjectGraphError(.unknownProperty, "\(entity.name) has no attribute \(name).")
+        throw ObjectGraphError(
+          .unknownProperty,
+          "The merge policy set the attribute \(name), which \(entity.name) does not have.")
       }
       after[property.slot] = try checked(value, property, object)
     }
@@ -66,7 +68,9 @@ extension SaveRequest {
       guard let property = entity.columns.first(where: { $0.isReference && $0.name == name })
       else {
         throw ObjectGraphError(
-          .unknownProperty, "\(entity.name) has no to-one relationship \(name).")
+          .unknownProperty,
+          "The merge policy set the to-one relationship \(name), which \(entity.name) does not "
+            + "have.")
       }
       if let id { try requireTarget(id, property, object) }
       let number = id.map { self.number(of: $0.number) }
@@ -86,7 +90,7 @@ extension SaveRequest {
       try scratch.setStoredValue(value, property)
       return try scratch.storedValue(property)
     } catch {
-      throw refusal(property, object, "an attribute that cannot have the value \(value)")
+      throw refusal(property, object, "an attribute that cannot store the value \(value)")
     }
   }
 

@@ -27,7 +27,7 @@ extension SaveRequest {
       let entity = context.entity(of: object)
       unencodable.append(
         ObjectGraphError(
-          .validation, "\(entity.name).\(property.name) cannot be stored: \(error)",
+          .validation, "The value of \(entity.name).\(property.name) cannot be stored: \(error)",
           objectID: ManagedObjectID(object.number, model.space)))
       return .null
     }

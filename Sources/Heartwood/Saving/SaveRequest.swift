@@ -28,8 +28,8 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the values that `values(of:)` last returned lack a reference because its target has no
-  /// row.
+  /// Whether the values that `values(of:)` last returned lack a reference because the reference's
+  /// target has no row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false
@@ -160,12 +160,13 @@ struct SaveRequest {
 
   private func conflict(_ object: ManagedObject, isDeleted: Bool) {
     let (change, remedy) =
-      isDeleted ? ("deleted", "Delete it here as well, roll back") : ("changed", "Refresh it")
+      isDeleted
+      ? ("deleted", "Delete the object here as well, roll back") : ("changed", "Refresh the object")
     changes.report(
       ObjectGraphError(
         .mergeConflict,
-        "Another context has \(change) a \(entity(object).name) since this context read it. "
-          + "\(remedy), or set a mergePolicy.", objectID: id(object)))
+        "Another context has \(change) a \(entity(object).name) since this context read the "
+          + "object. \(remedy), or set a mergePolicy.", objectID: id(object)))
   }
 
   private mutating func insert(_ object: ManagedObject) {

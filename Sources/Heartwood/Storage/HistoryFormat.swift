@@ -54,7 +54,8 @@ enum HistoryFormat {
         let tombstone = try (0..<count).map { _ in (try reader.next() as UInt16, try reader.text())
         }
         try body(number, .delete(tombstone.map { ($0, $1 ?? "") }))
-      default: throw StorageError(.corrupt, "The history has a change of unknown kind \(kind).")
+      default:
+        throw StorageError(.corrupt, "The history contains a change of an unknown kind (\(kind)).")
       }
     }
   }
@@ -116,7 +117,8 @@ extension HistoryHeader {
     var reader = ByteReader(bytes)
     let version: UInt8 = try reader.next()
     guard version == Self.version else {
-      throw StorageError(.corrupt, "The history has a transaction of unknown format \(version).")
+      throw StorageError(
+        .corrupt, "The history contains a transaction in an unknown format (\(version)).")
     }
     timestamp = Double(bitPattern: try reader.next())
     processID = try reader.next()
@@ -147,7 +149,7 @@ private struct ByteReader {
 
   private mutating func readBytes(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count <= rest.count else {
-      throw StorageError(.corrupt, "An entry of the history is too short.")
+      throw StorageError(.corrupt, "An entry in the history is too short.")
     }
     defer { rest = rest.dropFirst(count) }
     return rest.prefix(count)

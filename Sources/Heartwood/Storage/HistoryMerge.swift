@@ -16,7 +16,7 @@ struct HistoryMerge {
 
   /// Adds the transactions of one store that follow the token.
   ///
-  /// - Throws: `historyExpired` if some of these transactions were deleted, or `corrupt`.
+  /// - Throws: `historyExpired` if some of these transactions have been deleted, or `corrupt`.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }

@@ -12,15 +12,17 @@ struct HistoryReader {
 
   /// Returns the transactions after a token, or all transactions if there is no token.
   ///
-  /// - Throws: `historyExpired` if some of the transactions were deleted, `foreignStore` if the
-  ///   token belongs to another store, or `corrupt`.
+  /// - Throws: `historyExpired` if some of the transactions have been deleted, `foreignStore` if
+  ///   the token belongs to another store, or `corrupt`.
   /// - Complexity: Each page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
     let known = token?.sequence(of: model.space.store)
     if token != nil, known == nil {
-      throw StorageError(.foreignStore, "The token belongs to the history of another store.")
+      throw StorageError(
+        .foreignStore,
+        "The token belongs to the history of another store. Use a token of this store.")
     }
     guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace),
       let bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
@@ -28,8 +30,8 @@ struct HistoryReader {
     if let known, known < bounds.deleted {
       throw ObjectGraphError(
         .historyExpired,
-        "Transactions after the token were deleted from the history. Fetch everything again, and "
-          + "continue from the newest token.")
+        "Transactions that followed the token have been deleted from the history. Fetch everything "
+          + "again, and continue from the newest token.")
     }
     var result: [PersistentHistoryTransaction] = []
     var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
@@ -42,7 +44,8 @@ struct HistoryReader {
         open = (sequence, try HistoryHeader(bytes), [])
       } else {
         guard open?.sequence == sequence else {
-          throw StorageError(.corrupt, "The history has changes without a transaction header.")
+          throw StorageError(
+            .corrupt, "The history contains changes that have no transaction header.")
         }
         try HistoryFormat.forEachChange(bytes) { number, change in
           if let change = self.change(number, change) { open?.changes.append(change) }
@@ -61,7 +64,8 @@ struct HistoryReader {
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the token of the newest transaction, or `nil` if no transaction was ever recorded.
+  /// Returns the token of the newest transaction, or `nil` if no transaction has ever been
+  /// recorded.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }

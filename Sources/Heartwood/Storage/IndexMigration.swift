@@ -76,7 +76,7 @@ struct IndexMigration {
     let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .incompatibleSchema,
-      "\(index.entity.name) cannot be unique by \(names) because the store has duplicates. "
+      "\(index.entity.name) cannot be unique by \(names) because the store contains duplicates. "
         + "Open the store with the previous model, and change all but one of the duplicates.",
       objectID: ManagedObjectID(number, step.model.space))
   }

@@ -39,7 +39,8 @@ extension StoredModel {
   ) throws -> String {
     let declaring = entity.declaring(property)
     guard let stored = self.entity(named: declaring.name) else {
-      throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(declaring.name).")
+      throw ObjectGraphError(
+        .incompatibleSchema, "The store has no entity named \(declaring.name).")
     }
     return "\(stored.number).\(try stored.number(of: declaring.properties[property.slot]))"
   }

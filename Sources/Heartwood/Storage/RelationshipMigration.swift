@@ -221,9 +221,10 @@ struct RelationshipMigration {
     if target != nil, !values[property.slot].isNull {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(storage.entity.name).\(property.name) can refer to only one object, but "
-          + "several objects in the store refer to this object. Make it a to-many relationship, or "
-          + "open the store with the previous model and change all but one of the references.",
+        "\(storage.entity.name).\(property.name) can refer to only one object, but in the store, "
+          + "several objects refer to this object through the inverse relationship. Make "
+          + "\(storage.entity.name).\(property.name) a to-many relationship, or open the store "
+          + "with the previous model and remove all but one of these references.",
         objectID: ManagedObjectID(number, step.model.space))
     }
     values[property.slot] = target.map { .integer($0.bits) } ?? .null
@@ -292,7 +293,7 @@ struct RelationshipMigration {
     try step.transaction.removeKeyspace(filling.sorted)
   }
 
-  /// Returns whether the store already had a relationship of an entity.
+  /// Returns whether an entity in the store already had a relationship before the step.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
     guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]

@@ -90,7 +90,7 @@ struct RowDifference {
 extension RowDifference {
   /// Returns the changes to objects between two generations.
   ///
-  /// - Complexity: That of `Store.changes`, plus two row reads for each object that differs.
+  /// - Complexity: As `Store.changes`, plus two row reads for each object that differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {

@@ -46,7 +46,7 @@ final class RowWriter {
         try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
     guard row <= ObjectNumber.maxRow else {
-      throw StorageError(.tooLarge, "The store has no row IDs left for \(storage.entity.name).")
+      throw StorageError(.tooLarge, "The store has no unused row IDs for \(storage.entity.name).")
     }
     nextRows[storage.number] = row + 1
     return ObjectNumber(entity: storage.number, row: row)
@@ -225,7 +225,8 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the objects that a keyspace of edges or an index over a reference lists for an object.
+  /// Returns the objects listed for an object in a keyspace of edges or in an index over a
+  /// reference.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []

@@ -221,7 +221,8 @@ struct SchemaReconciliation {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "\(name) can refer to a \(there.name) in the store, which is not a \(destination.name).")
+          "In the store, \(name) can refer to a \(there.name), which is not a \(destination.name). "
+            + "Declare a new relationship, and fill it in a custom MigrationStage.")
       }
     }
     guard let inverse = entity.inverses[property.slot] else { return }

@@ -52,14 +52,14 @@ final class StoreGroup: Sendable {
     var attachedStores: [AttachedStore]
     /// The removed stores.
     ///
-    /// In these elements, `store` is the container's first store, so that the removed store can be
-    /// closed.
+    /// In these elements, `store` is replaced with the container's first store, so that the removed
+    /// store can be closed.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastObserver: UInt64 = 0
   }
 
-  /// The store that the container was created with, even if it has been removed since.
+  /// The store that the container was created with, even if it is no longer in the container.
   let first: AttachedStore
   private let content: Mutex<Content>
   /// Whether a store was ever added to or removed from the container.
@@ -114,7 +114,8 @@ final class StoreGroup: Sendable {
       else {
         let names = content.attachedStores.map(\.name).joined(separator: ", ")
         throw StorageError(
-          .invalidArgument, "The container has no store at \(location). Its stores are: \(names).")
+          .invalidArgument,
+          "The container has no store at \(location). The container's stores are: \(names).")
       }
       let attached = content.attachedStores.remove(at: position)
       attached.model.markRemoved()
@@ -194,8 +195,8 @@ final class StoreGroup: Sendable {
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
             + "to only one store."
-          : "The classes \(known.type), in the store \(attached.name), and \(entity.type) have the "
-            + "same name, \(entity.name).")
+          : "The class \(known.type), which is in the store \(attached.name), and the class "
+            + "\(entity.type) have the same name, \(entity.name). Give one of them another name.")
     }
   }
 
@@ -204,7 +205,8 @@ final class StoreGroup: Sendable {
     let name = attachedStore { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
       .removedStore,
-      "The store \(name) was removed from the container. Add it again, and refetch its objects.")
+      "The store \(name) was removed from the container. Add the store again, and refetch its "
+        + "objects.")
   }
 
   // MARK: Generations
@@ -228,8 +230,7 @@ final class StoreGroup: Sendable {
     }
     throw StorageError(
       .foreignStore,
-      "The token belongs to stores that are not in the container. Add the store that the token "
-        + "was taken from.")
+      "The token comes from a store that is not in the container. Add that store first.")
   }
 
   /// Returns a token for a generation of one store and the newest generations of all other stores.

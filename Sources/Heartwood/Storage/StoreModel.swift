@@ -37,7 +37,7 @@ final class StoreModel: Sendable {
     hasDerived = schema.entities.contains { !$0.derived.isEmpty }
     let entities = try schema.entities.map { entity in
       guard let found = stored.entity(named: entity.name) else {
-        throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(entity.name).")
+        throw ObjectGraphError(.incompatibleSchema, "The store has no entity named \(entity.name).")
       }
       return try EntityStorage(entity, found)
     }
@@ -81,7 +81,7 @@ final class StoreModel: Sendable {
       count > changeCount
         ? "The store's model was changed after this container was opened. Open the container again."
         : "This generation was written before the store's model was changed. Only containers "
-          + "that were opened before the change can read it.")
+          + "that were opened before the change can read the generation.")
   }
 
   /// Returns the storage of an entity.

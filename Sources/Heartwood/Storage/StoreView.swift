@@ -72,7 +72,7 @@ final class StoreView {
     }
   }
 
-  /// Returns a keyspace, or `nil` if nothing was ever written to it.
+  /// Returns a keyspace, or `nil` if nothing has ever been written to it.
   func keyspace(_ name: String) throws -> RowsKeyspace? {
     if let known = keyspaces[name] { return known }
     let keyspace = try open(name)

@@ -18,7 +18,7 @@ extension StoredModel.StoredKind {
   var phrase: String {
     switch self {
     case .attribute(let storageType, let isOptional):
-      "\(isOptional ? "optional " : "")\(storageType)"
+      "an \(isOptional ? "optional " : "")attribute of type \(storageType)"
     case .toOne: "a to-one relationship"
     case .toMany(let isOrdered): "a\(isOrdered ? "n ordered" : "") to-many relationship"
     }

@@ -150,8 +150,8 @@ struct StoredModel: Codable, Equatable {
 }
 
 extension Int {
-  /// The value limited to valid entity numbers, which are at least 1 and at most what an ID can
-  /// contain.
+  /// The value, clamped to the range of valid entity numbers, which is from 1 to the largest number
+  /// that an ID can contain.
   fileprivate var clamped: Int { Swift.max(1, Swift.min(self, ObjectNumber.maxEntity)) }
 }
 

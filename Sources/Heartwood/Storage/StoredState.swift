@@ -2,7 +2,7 @@ import Foundation
 
 /// The object graph metadata of a store.
 struct StoredState {
-  /// The model, or `nil` if the store was never opened with a model.
+  /// The model, or `nil` if the store has never been opened with a model.
   private(set) var model: StoredModel?
   /// The identifier of the store in object IDs.
   let identity: UUID

@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   /// Reverts the last group of changes, if there is one.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
-  /// Reapplies the last reverted group, unless something has changed since.
+  /// Reapplies the last reverted group, unless something has changed in the meantime.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
   private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
   }
 
   /// Reverts the removal of a member, if the member refers to the object again after the other
-  /// steps were reverted.
+  /// steps have been reverted.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -135,8 +135,8 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Another context may have moved the object since, so no recorded step covers its current
-    // owner.
+    // Another context may have moved the object in the meantime, so no recorded step covers its
+    // current owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -168,8 +168,9 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a stored member with an unchanged to-one reference refers to an object, and
-  /// `true` for all other members.
+  /// Returns whether a stored member with an unchanged to-one reference refers to an object.
+  ///
+  /// Returns `true` for all other members.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -180,7 +181,7 @@ extension ManagedObjectContext {
     return toOneTarget(of: member, inverse) === object
   }
 
-  /// Discards the removal of a member that another context has moved since.
+  /// Discards the removal of a member that another context has moved in the meantime.
   private func forgetLeaving(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -223,7 +224,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Restores the members of a relationship that lost all of them.
+  /// Restores the members of a relationship from which all members were removed at once.
   private func fill(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {

@@ -3,7 +3,7 @@ final class UndoLog {
   /// A change, with the data to revert it.
   enum Step {
     // For the first change since the object was read, undo restores the current value of the row,
-    // because the object may have been read again since.
+    // because the object may have been read again in the meantime.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)

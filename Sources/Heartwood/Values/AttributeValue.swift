@@ -47,7 +47,8 @@ extension AttributeValue {
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,
-      "\(value.text ?? "nil") is not a value of \(Self.self) in this version of the program.")
+      "The stored value \(value.text ?? "nil") is not a value of \(Self.self) in this version of "
+        + "the program.")
   }
 
   /// Creates a value from its stored representation, or returns `nil` if this version of the type

@@ -24,7 +24,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID belongs to a new object and was obtained before its first save.
+  /// Whether the ID belongs to a new object and was obtained before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the entity, or `nil` if this process has not read the store's model.

@@ -32,7 +32,7 @@ struct TemporaryNumbers {
   /// The current block of each entity, by the entity's position in the schema.
   private var blocks: [Block] = []
 
-  /// Returns a number that no object has had before.
+  /// Returns a number that no object has ever had.
   ///
   /// - Parameters:
   ///   - entity: The number of the entity.

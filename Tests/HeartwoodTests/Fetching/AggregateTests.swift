@@ -82,7 +82,7 @@ struct AggregateTests {
       Issue.record("a relationship to many has no single value")
     } catch let error as ObjectGraphError {
       #expect(
-        error.kind == .unsupportedPredicate && error.message.hasPrefix("idols is a collection"))
+        error.kind == .unsupportedPredicate && error.message.contains("idols is a collection"))
     }
     let byMood = try zoo.context.aggregate(request, by: \.mood, .count)
     #expect(byMood.map(\.values) == [3, 1])
