@@ -39,7 +39,7 @@ struct BenchOptions {
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
-        throw BenchFailure("\(name) needs a value: \(flag.usage)")
+        throw BenchFailure("\(name) needs a value: \(flag.usage).")
       }
       try set(flag, value)
     }
@@ -95,12 +95,12 @@ struct BenchOptions {
     let chosen = try Set(
       names.map { name in
         guard let workload = Workload(rawValue: name) else {
-          throw BenchFailure("There is no workload \(name). Use one or more of: \(all)")
+          throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")
         }
         return workload
       })
     guard !chosen.isEmpty else {
-      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all)")
+      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all).")
     }
     return Workload.allCases.filter { chosen.contains($0) }
   }
@@ -117,7 +117,7 @@ struct BenchOptions {
       return BenchFailure("There is no option \(name). Did you mean \(near.usage)?")
     }
     let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
-    return BenchFailure("There is no option \(name). Use one of: \(all)")
+    return BenchFailure("There is no option \(name). Use one of: \(all).")
   }
 }
 

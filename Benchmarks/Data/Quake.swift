@@ -113,6 +113,6 @@ extension RawSpan {
   private func wrongRow(_ number: Int64) -> BenchFailure {
     let found = byteCount < 8 ? "none" : "\(Int64(bitPattern: word(at: 0)))"
     return BenchFailure(
-      "The read of row \(number) returned \(byteCount) bytes with the row number \(found).")
+      "Reading row \(number) returned \(byteCount) bytes that contain the row number \(found).")
   }
 }

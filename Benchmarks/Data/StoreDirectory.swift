@@ -26,7 +26,7 @@ struct StoreDirectory {
     for name in [Self.measured, Self.scratch] {
       guard !FileManager.default.fileExists(atPath: storePath(name)) else {
         throw BenchFailure(
-          "\(storePath(name)) already exists: remove it, or use --path with another directory.")
+          "\(storePath(name)) already exists. Remove it, or use --path with another directory.")
       }
     }
     try Self.make(self.path)
@@ -43,8 +43,8 @@ struct StoreDirectory {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
       throw BenchFailure(
-        "The directory \(path) cannot be created (\(error.localizedDescription)): use --path "
-          + "with another directory.")
+        "The directory \(path) cannot be created (\(error.localizedDescription)). Use --path with "
+          + "another directory.")
     }
   }
 

@@ -46,7 +46,7 @@ final class Importer: Sendable {
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw BenchFailure("The importing process exited with code \(process.terminationStatus)")
+      throw BenchFailure("The importing process exited with code \(process.terminationStatus).")
     }
   }
 

@@ -76,6 +76,6 @@ struct Harness {
 /// Throws an error unless all engines have the same result.
 func requireEqual(_ hashes: [UInt64], of engines: [String]) throws {
   for (hash, engine) in zip(hashes, engines) where hash != hashes[0] {
-    throw BenchFailure("\(engine) and \(engines[0]) have different results for the same data.")
+    throw BenchFailure("\(engine) and \(engines[0]) returned different results for the same data.")
   }
 }

@@ -55,8 +55,9 @@ enum StoreAccess {
   /// Returns the error for a name under which no generation is kept.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
-      "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
-        + " Run heartwoodctl generations \(path) to list the named generations.")
+      "There is no generation named "
+        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run heartwoodctl "
+        + "generations \(path) to list the named generations.")
   }
 
   /// Throws an error if there is no store at the path, because opening the path for writing would
@@ -81,8 +82,9 @@ enum StoreAccess {
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The directory \(path) contains no store: its file 'pages' lacks the signature of a "
-          + "Heartwood store. Specify another directory, or restore a backup if this was a store.")
+        "The directory \(path) contains no store: its file named pages does not have the "
+          + "signature of a Heartwood store. Specify another directory, or restore a backup if "
+          + "this was a store.")
     }
   }
 

@@ -25,7 +25,8 @@ struct DiffCommand: Command {
   init(_ arguments: inout Arguments) throws {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
-      throw CommandError.usage("A is missing. Usage: quakes diff A [B], with dates from quakes at.")
+      throw CommandError.usage(
+        "The date A is missing. Usage: quakes diff A [B], with dates from quakes at.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }

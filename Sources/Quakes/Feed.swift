@@ -82,7 +82,7 @@ struct Feed: Decodable, Sendable {
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)
-      return "it is not JSON."
+      return "its content is not JSON."
     } catch {
       return "\((error as NSError).userInfo["NSDebugDescription"] ?? error.localizedDescription)"
     }

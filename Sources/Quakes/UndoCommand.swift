@@ -56,8 +56,8 @@ struct UndoCommand: Command {
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
-        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so it "
-          + "was not undone. Run quakes diff \(time) to see the changes.")
+        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so that "
+          + "import was not undone. Run quakes diff \(time) to see the changes.")
     }
   }
 }

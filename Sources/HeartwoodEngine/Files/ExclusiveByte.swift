@@ -37,7 +37,7 @@ package final class ExclusiveByte: Sendable {
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was requested out of order")
+    assert(LockOrder.enter(range.lowerBound, of: file), "A lock was requested out of lock order.")
     defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }
@@ -59,8 +59,8 @@ package final class ExclusiveByte: Sendable {
       guard SystemThread.monotonicMilliseconds - clock < timeout else {
         throw StorageError(
           .busy,
-          "Another process held a lock of the store for longer than `busyTimeout`. Check whether "
-            + "a process that has the store open is suspended.", file: file.path)
+          "Another process has held one of the store's locks for longer than `busyTimeout`. Check "
+            + "whether a process that has the store open is suspended.", file: file.path)
       }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)

@@ -313,7 +313,9 @@ private final class MemoryFile: File {
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
     guard let memory = content.shared(byteCount) else {
-      throw StorageError(.io, "Cannot map: the file is shorter than the mapping.", file: path)
+      throw StorageError(
+        .io,
+        "Cannot map the file, because it is shorter than the mapping.", file: path)
     }
     // The mapping keeps the memory alive after the last reference to the file is released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
@@ -337,6 +339,8 @@ private final class MemoryFile: File {
 
   private func requireWritable() throws(StorageError) {
     guard !isWritable else { return }
-    throw StorageError(.io, "Cannot write: the file was opened for reading only.", file: path)
+    throw StorageError(
+      .io,
+      "Cannot write to the file, because it was opened for reading only.", file: path)
   }
 }

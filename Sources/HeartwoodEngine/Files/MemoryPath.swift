@@ -78,6 +78,9 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func isTaken(_ path: String) -> StorageError {
-    StorageError(.io, "Cannot rename: this name is taken, or inside the source.", file: path)
+    StorageError(
+      .io,
+      "Cannot rename to this path, because it already exists or lies inside the source.",
+      file: path)
   }
 }

@@ -78,7 +78,8 @@ final class PosixFile: File {
       let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
       guard written > 0 || !remaining else {
         throw StorageError(
-          .io, "Cannot write: the operating system wrote no bytes. Try again.", file: path)
+          .io,
+          "Cannot write to the file: the operating system wrote no bytes. Try again.", file: path)
       }
       position += off_t(written)
       while first < vectors.count, written >= vectors[first].iov_len {

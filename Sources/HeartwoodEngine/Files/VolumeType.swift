@@ -32,9 +32,9 @@ package enum VolumeType: Hashable, Sendable {
     guard let name = unsupportedName else { return }
     throw StorageError(
       .unsupportedFileSystem,
-      "The directory is on a file system of type \(name), which is a network file system or "
-        + "implemented by a user-space program. Locks, mappings and syncs are not reliable there. "
-        + "Keep the store on a local disk.", file: path)
+      "The directory is on a file system of type \(name), which is a network file system or is "
+        + "implemented in user space. Locks, mappings and syncs are not reliable there. Keep the "
+        + "store on a local disk.", file: path)
   }
 
   /// The magic numbers of unsupported file systems, which never change, as `statfs` reports them.

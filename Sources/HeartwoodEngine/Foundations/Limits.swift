@@ -98,6 +98,6 @@ extension Limits {
   package static func requireValue(byteCount: Int) throws(StorageError) {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(
-      .tooLarge, "The value has \(byteCount) bytes; the limit is \(maxValueByteCount).")
+      .tooLarge, "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount).")
   }
 }

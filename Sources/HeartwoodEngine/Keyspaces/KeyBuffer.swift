@@ -59,7 +59,7 @@ enum KeyBuffer {
   private static func tooLarge(_ byteCount: Int) -> StorageError {
     StorageError(
       .tooLarge,
-      "The encoded key has \(byteCount) bytes; the limit is \(Limits.maxKeyByteCount).")
+      "The encoded key has \(byteCount) bytes, but the limit is \(Limits.maxKeyByteCount).")
   }
 }
 

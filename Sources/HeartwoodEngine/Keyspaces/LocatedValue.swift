@@ -73,8 +73,8 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes; the limit for copying a value is "
-          + "\(Limits.maxCopiedValueByteCount). Read it in chunks or by range.")
+        "The value has \(reference.length) bytes, but a value can be copied only up to "
+          + "\(Limits.maxCopiedValueByteCount) bytes. Read the value in chunks or by range.")
     }
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }

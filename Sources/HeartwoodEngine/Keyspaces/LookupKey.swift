@@ -40,7 +40,8 @@ extension LookupKey where Self: ~Escapable {
 func missingEncoding() -> StorageError {
   StorageError(
     .invalidArgument,
-    "A custom key was not encoded. Its method `withEncodedKey` must call `body` once.")
+    "A custom key was not encoded, because its `withEncodedKey` method did not call `body`. "
+      + "Change the method so that it calls `body` exactly once.")
 }
 
 /// Calls `body` with a key that is followed by eight zero bytes in memory, and returns the result

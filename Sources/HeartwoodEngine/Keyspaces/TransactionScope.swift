@@ -11,7 +11,9 @@ package final class TransactionScope {
 
   /// Traps if the transaction's closure has returned.
   package func requireOpen() {
-    precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
+    precondition(
+      isOpen,
+      "A transaction, or one of its keyspaces or cursors, was used after its closure had returned.")
   }
 
   /// Marks the end of the transaction's closure, after which any use of the transaction traps.

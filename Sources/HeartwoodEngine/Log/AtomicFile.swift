@@ -113,8 +113,8 @@ package struct AtomicFile: Sendable {
     guard version == 1 else {
       throw StorageError(
         .incompatibleFormat,
-        "The file has version \(version); this program supports version 1. Open the store with "
-          + "a newer program.", file: name)
+        "The file has format version \(version), but this program supports only version 1. Open "
+          + "the store with a newer program.", file: name)
     }
     guard bytes.load64(Layout.storeHigh.offset) == identity.high,
       bytes.load64(Layout.storeLow.offset) == identity.low

@@ -61,8 +61,8 @@ package final class LogFiles: Sendable {
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "The number of this log segment is far beyond those of the store's other segments. "
-            + "Check whether the file belongs to the store.",
+          "The number of this log segment is far higher than the numbers of the store's other "
+            + "segments. Check whether the file belongs to the store.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }

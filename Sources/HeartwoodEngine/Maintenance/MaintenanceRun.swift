@@ -178,8 +178,9 @@ struct MaintenanceRun {
     guard newest.identity == files.identity else {
       throw StorageError(
         .foreignStore,
-        "The page file belongs to another store: a copy overwrote the files while this store was "
-          + "open. Close the store in all processes, then restore a backup.", file: "pages")
+        "The page file now belongs to another store, because the files were overwritten while "
+          + "this store was open. Close the store in all processes, then restore a "
+          + "backup.", file: "pages")
     }
     guard newest.checkpointed.frame > files.counters.checkpointed else { return }
     try files.pageFile.file.sync()

@@ -153,15 +153,15 @@ package struct HeaderSlot: Hashable, Sendable {
     guard version == Layout.currentVersion else {
       throw StorageError(
         .incompatibleFormat,
-        "The store has format version \(version); this program supports version "
-          + "\(Layout.currentVersion). Open it with a newer program.", file: "pages")
+        "The store has format version \(version), but this program supports only version "
+          + "\(Layout.currentVersion). Open the store with a newer program.", file: "pages")
     }
     let features = bytes.load32(Layout.features.offset)
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
         "The store uses features (\(String(features, radix: 2)) in binary) that this program does "
-          + "not support. Open it with a newer program.", file: "pages")
+          + "not support. Open the store with a newer program.", file: "pages")
     }
     guard
       let geometry = Geometry(
@@ -170,13 +170,15 @@ package struct HeaderSlot: Hashable, Sendable {
         footerFrames: Int(bytes.load32(Layout.footerFrames.offset)))
     else {
       throw StorageError(
-        .incompatibleFormat, "The header contains invalid page and segment sizes.",
+        .incompatibleFormat,
+        "The page file's header contains an invalid page size or segment size. Restore a backup.",
         file: "pages")
     }
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
-      throw .corrupt("The header contains invalid frame numbers. Restore a backup.", file: "pages")
+      throw .corrupt(
+        "The page file's header contains invalid frame numbers. Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in

@@ -32,7 +32,7 @@ package final class StoreLocks: Sendable {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a generation. Heartwood never takes such a "
-          + "lock. Find out which program is locking this file.", file: file.path)
+          + "lock. Find and stop the program that is locking this file.", file: file.path)
     }
   }
 

@@ -34,8 +34,8 @@ package final class Suspensions: @unchecked Sendable {
 
   static let ended = StorageError(
     .generationExpired,
-    "The store was suspended after this snapshot was taken, and its generation was released. Take "
-      + "a new snapshot after resuming the store.")
+    "The store was suspended after this snapshot was taken, so the snapshot's generation was "
+      + "released. Take a new snapshot after resuming the store.")
 
   static let suspended = StorageError(
     .suspended, "The store is suspended. Call `resume()` before using it again.")

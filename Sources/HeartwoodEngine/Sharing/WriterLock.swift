@@ -43,10 +43,12 @@ package final class WriterLock: @unchecked Sendable {
   /// - Throws: `busy` after `timeout` milliseconds. If `timeout` is `nil`, the wait has no limit.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
-    precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
+    precondition(
+      !isHeldByThisThread,
+      "A write was started inside another write on the same thread.")
     assert(
       LockOrder.enter(LockByte.writer, of: locks.file),
-      "the writer lock was requested out of order")
+      "The writer lock was requested out of lock order.")
     do throws(StorageError) {
       try waitForTurn(until: deadline)
     } catch {
@@ -99,8 +101,8 @@ package final class WriterLock: @unchecked Sendable {
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on the doorbell byte. Find out which program "
-          + "is locking the file `locks`.")
+        "Another program holds an exclusive lock on the doorbell byte. Find and stop the program "
+          + "that is locking the `locks` file.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0
@@ -189,8 +191,8 @@ package final class WriterLock: @unchecked Sendable {
   private func busy() -> StorageError {
     StorageError(
       .busy,
-      "Another writer held the store for longer than `busyTimeout`\(writerText). Shorten "
-        + "that writer's transactions, or increase `busyTimeout`.")
+      "Another transaction held the writer lock for longer than `busyTimeout`\(writerText). "
+        + "Shorten that transaction, or increase `busyTimeout`.")
   }
 
   /// The end of a sentence that names the current writer and the time since it started, or an empty
@@ -198,10 +200,10 @@ package final class WriterLock: @unchecked Sendable {
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
-    guard claim.process != process else { return ": this process, for \(age)" }
+    guard claim.process != process else { return ": this process has been writing for \(age)" }
     // The recorded writer may have died, and the current one may not have recorded itself yet.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
-    return ": process \(claim.process)\(name), for \(age)"
+    return ": process \(claim.process)\(name) has been writing for \(age)"
   }
 }

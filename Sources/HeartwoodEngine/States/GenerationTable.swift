@@ -154,7 +154,7 @@ package final class GenerationTable: @unchecked Sendable {
     else { return }
     throw StorageError(
       .busy,
-      "A maintenance run has taken longer than `busyTimeout` to decide which generations stay "
+      "A maintenance run has taken longer than `busyTimeout` to decide which generations remain "
         + "readable. Check whether a process that has the store open is suspended.",
       file: files.directory)
   }
@@ -229,8 +229,8 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer live, or was never a commit of this store. Hold a "
-        + "snapshot of it, or keep it under a name, for as long as it is needed.")
+      "Generation \(generation) is no longer live, or was never a commit of this store. To keep a "
+        + "generation readable, hold a snapshot, or keep the generation under a name.")
   }
 
   /// P4: releases one reference.

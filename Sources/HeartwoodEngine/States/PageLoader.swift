@@ -24,7 +24,7 @@ package final class PageLoader: Sendable {
     let geometry = files.geometry
     guard let segment = segments[geometry.segment(of: frame)] else {
       throw .corrupt(
-        "The log segment that holds frame \(frame) is missing.",
+        "The log segment that contains frame \(frame) is missing. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: frame)), page: number)
     }
     let name = geometry.segmentName(segment.number)
@@ -92,11 +92,12 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) was found where frame \(frame) should be.", file: name, page: number)
+        "The position of frame \(frame) contains frame \(found) instead.", file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(
-        "The page is from frame \(found), which was never written to the page file.", file: name,
+        "The page has the frame number \(found), but that frame was never written to the page "
+          + "file.", file: name,
         page: number)
     }
   }

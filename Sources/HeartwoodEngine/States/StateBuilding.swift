@@ -38,7 +38,7 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "Generation \(generation) was never a commit of this store.")
+        .generationExpired, "This store has no commit with the generation \(generation.frame).")
     }
   }
 

@@ -94,7 +94,7 @@ extension Store {
   private func foreign(_ origin: String) -> StorageError {
     StorageError(
       .foreignStore,
-      "The token belongs to \(origin). Open the store that it was taken from.",
+      "The token belongs to \(origin). Open the store that the token was taken from.",
       file: files.directory)
   }
 }

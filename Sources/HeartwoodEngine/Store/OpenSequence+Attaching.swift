@@ -22,7 +22,7 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has been opening the store for longer than `busyTimeout`. Try again "
-          + "later, or end that process if it hangs.", file: path)
+          + "later, or end that process if it no longer responds.", file: path)
     }
     SystemThread.sleep(milliseconds: 1)
   }
@@ -32,7 +32,8 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has the store open. This system provides no boot identity, so only one "
-          + "process at a time can have a store open. Close it in that process first.", file: path)
+          + "process at a time can have a store open. Close the store in that process "
+          + "first.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
       let (counters, identity, file) = try countersFile(pages, .read),
@@ -139,7 +140,8 @@ extension OpenSequence {
     else {
       throw StorageError(
         .foreignStore,
-        "The files of the store were replaced while it was suspended. Close it and open it again.",
+        "The files of the store were replaced while it was suspended. Close the store, then open "
+          + "it again.",
         file: path)
     }
   }

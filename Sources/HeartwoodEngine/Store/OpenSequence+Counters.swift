@@ -69,7 +69,7 @@ extension OpenSequence {
     guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
     guard let found = try countersFile(pages, .create) else {
       throw StorageError(
-        .io, "The file `counters` disappeared while it was being created. Try again.", file: path)
+        .io, "The `counters` file disappeared while it was being created. Try again.", file: path)
     }
     return (found.counters, found.identity, found.file)
   }
@@ -86,8 +86,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The files are older than a state that was read from them since the machine started. They "
-          + "were replaced while no process had the store open. Restore the newer files.",
+        "The store's files are older than a state that was read from them since the machine "
+          + "started. Older files replaced them while no process had the store open. Restore the "
+          + "newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

@@ -90,7 +90,8 @@ struct OpenSequence {
     let log = files.mapped(try canMap(pages, table, header.geometry))
     let named = try NamedGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw RetainedFrameMap.file.damaged("The map of retained frames has no valid end.")
+      throw RetainedFrameMap.file.damaged(
+        "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Nothing has been changed so far, so a store that was rejected above is unchanged.
@@ -131,13 +132,16 @@ struct OpenSequence {
       guard names.contains("pages") || foreign.isEmpty else {
         throw StorageError(
           .notAStore,
-          "The directory contains other files (\(foreign.sorted()[0])) and no store. Use a "
-            + "separate directory for the store.", file: path)
+          "The directory contains no store, but it contains other files (such as "
+            + "\(foreign.sorted()[0])). Use a separate directory for the store.", file: path)
       }
       return
     }
     guard !options.isReadOnly else {
-      throw StorageError(.notAStore, "There is no store at this path.", file: path)
+      throw StorageError(
+        .notAStore,
+        "There is no store at this path. Check the path, or create "
+          + "the store by opening it for writing.", file: path)
     }
     try fileSystem.createDirectory(path, forFilesOf: options.fileMode)
     try fileSystem.syncDirectory(Self.parent(of: path))
@@ -174,8 +178,8 @@ struct OpenSequence {
     else {
       throw StorageError(
         .invalidArgument,
-        "The page size or segment size is invalid. A page must have 4096 to 65536 bytes, and a "
-          + "segment at least eight pages; both sizes must be powers of two.")
+        "The page size or segment size is invalid. A page must be 4096 to 65536 bytes long, and a "
+          + "segment must hold at least eight pages; both sizes must be powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,
@@ -207,7 +211,9 @@ struct OpenSequence {
       }
     }
     return StorageError(
-      .notAStore, "The page file does not have the signature of a Heartwood store.",
+      .notAStore,
+      "The page file does not have the signature of a Heartwood store. Check the "
+        + "path, or restore a backup.",
       file: pages.path)
   }
 

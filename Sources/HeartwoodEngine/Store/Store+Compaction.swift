@@ -45,7 +45,7 @@ extension Store {
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil
   ) throws -> CompactionResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "a compaction was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A compaction was started inside a write.")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())

@@ -38,8 +38,8 @@ extension Store {
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
           .invalidArgument,
-          "The name \"\(name)\" is in use for generation \(old.generation). Release it first, or "
-            + "use another name.")
+          "The name \"\(name)\" is already used for generation \(old.generation). Release that "
+            + "generation first, or use another name.")
       }
       named.rows[name] = row
     }

@@ -16,7 +16,7 @@ extension Store {
   /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "a store was suspended inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A store was suspended inside a write.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
     // A private read-only core must not be replaced meanwhile by an active one.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in

@@ -188,7 +188,7 @@ public final class Store: Sendable {
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "a checkpoint was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A checkpoint was started inside a write.")
     return try maintenance.run()
   }
 
@@ -201,7 +201,7 @@ public final class Store: Sendable {
   /// - Complexity: Every page is read once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "a verification was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A verification was started inside a write.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
@@ -226,7 +226,7 @@ public final class Store: Sendable {
   ///   durable than before closing.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
-    precondition(!writerLock.isHeldByThisThread, "a store was closed inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A store was closed inside a write.")
     try leave(withCheckpoint: true)
   }
 
@@ -255,8 +255,8 @@ public final class Store: Sendable {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(
       .foreignStore,
-      "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
-        + "snapshot of this store.",
+      "The snapshot was taken from another store, or from this store before it was reopened. Take "
+        + "a new snapshot of this store.",
       file: files.directory)
   }
 

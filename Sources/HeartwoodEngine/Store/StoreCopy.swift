@@ -19,7 +19,7 @@ struct StoreCopy {
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
       throw StorageError(
-        .invalidArgument, "A copy cannot have this path. Use the path of a new directory.",
+        .invalidArgument, "A store cannot be copied to this path. Use the path of a new directory.",
         file: path)
     }
     self.snapshot = snapshot
@@ -71,7 +71,7 @@ struct StoreCopy {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and a copy never replaces anything. Use another path.",
+        "This path already exists, and a copy never replaces existing files. Use another path.",
         file: path)
     }
   }
@@ -82,14 +82,14 @@ struct StoreCopy {
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .invalidArgument,
-        "The copy needs this directory until it is complete, but the directory contains other "
-          + "files (\(foreign)). Move them, or choose another path.",
+        "This directory is needed while the store is being copied, but it contains other files "
+          + "(such as \(foreign)). Move those files, or copy to another path.",
         file: partialPath)
     }
     let file = try files.fileSystem.create(partialPath + "/locks")
     guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
       throw StorageError(
-        .busy, "Another copy to this path is in progress. Wait until it is done.",
+        .busy, "Another copy to this path is in progress. Wait until that copy is complete.",
         file: partialPath)
     }
     try removeFiles()

@@ -82,8 +82,8 @@ public struct KeyspaceLoader: ~Copyable {
     guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
-        "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `append` to add keys after them, or `put`.")
+        "Only an empty keyspace can be bulk-loaded, but this one has \(keyspace.row.count) keys. "
+          + "To add keys, use `append` or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty
@@ -144,7 +144,7 @@ public struct KeyspaceLoader: ~Copyable {
     try session.changing { () throws(StorageError) in
       throw StorageError(
         .invalidArgument,
-        "A bulk load failed, so the transaction cannot be committed. Roll it back.")
+        "A bulk load failed, so the transaction cannot be committed. Roll the transaction back.")
     }
   }
 }

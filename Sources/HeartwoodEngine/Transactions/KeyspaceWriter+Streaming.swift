@@ -27,7 +27,7 @@ extension KeyspaceWriter {
     requireOpen()
     guard byteCount >= 0 else {
       throw StorageError(
-        .invalidArgument, "The byte count of a value must not be negative; it is \(byteCount).")
+        .invalidArgument, "The byte count of a value must not be negative, but it is \(byteCount).")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

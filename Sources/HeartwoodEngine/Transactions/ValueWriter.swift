@@ -62,7 +62,7 @@ public struct ValueWriter: ~Copyable {
   ///
   /// - Throws: `invalidArgument` if it is shorter than announced.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
-    precondition(writer.keyspace === keyspace, "a value was written to another keyspace")
+    precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(

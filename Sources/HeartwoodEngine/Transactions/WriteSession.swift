@@ -13,8 +13,8 @@ final class OpenKeyspace {
 
   /// Traps if the keyspace has been removed or is being loaded.
   func requireFree() {
-    precondition(!isRemoved, "a keyspace was used after it was removed")
-    precondition(!isLoading, "a keyspace was used while it was being loaded")
+    precondition(!isRemoved, "A keyspace was used after it had been removed.")
+    precondition(!isLoading, "A keyspace was used while it was being loaded.")
   }
 
   init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
@@ -40,7 +40,7 @@ final class OpenKeyspace {
   /// Subtracts deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
-      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog counts.")
+      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog records.")
     }
     row.count -= count
     hasNewCount = true
@@ -85,7 +85,7 @@ final class WriteSession {
     if let interruption { throw interruption }
     precondition(
       !keyspaces.values.contains { $0.isLoading },
-      "a savepoint was begun while a keyspace was being loaded")
+      "A savepoint was begun while a keyspace was being loaded.")
     let known = keyspaces
     let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
@@ -154,7 +154,7 @@ final class WriteSession {
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
       throw StorageError(
-        .diskFull, "The store has no keyspace numbers left. Copy it to a new store.")
+        .diskFull, "The store has no keyspace numbers left. Copy the store to a new path.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }

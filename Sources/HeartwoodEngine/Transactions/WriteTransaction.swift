@@ -65,8 +65,8 @@ public struct WriteTransaction {
     guard target.state.files === session.pages.files else {
       throw StorageError(
         .foreignStore,
-        "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
-          + "snapshot of this store.")
+        "The snapshot was taken from another store, or from this store before it was reopened. "
+          + "Take a new snapshot of this store.")
     }
     defer { withExtendedLifetime(target) {} }
     guard session.pages.state.generation != target.state.generation else { return }

@@ -55,7 +55,7 @@ package enum NodeChecks {
       return "The entries of the node do not fit between its prefix and its cells."
     }
     guard node.heapUsed <= page.count - heapStart else {
-      return "The cells of the node take up more space than there is."
+      return "The cells of the node take up more space than the node has."
     }
     return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
       var cells = ByteClaims(map: map)

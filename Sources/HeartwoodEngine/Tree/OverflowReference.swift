@@ -28,7 +28,7 @@ package struct OverflowReference: Equatable {
     depth = Int(cell.load8(OverflowLayout.depth.offset))
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
-      throw .corrupt("A large value has more pages than the store.", page: root)
+      throw .corrupt("A large value has more pages than the store has.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(

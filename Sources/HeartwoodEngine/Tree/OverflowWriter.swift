@@ -28,7 +28,7 @@ package struct OverflowWriter {
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
-      throw StorageError(.invalidArgument, "An empty value needs no overflow pages.")
+      throw StorageError(.invalidArgument, "An empty value cannot be stored in overflow pages.")
     }
     self.pages = pages
     self.tree = tree

@@ -23,7 +23,7 @@ package struct TreeChecks {
     self.view = view
     tree = root.tree
     guard visit(root.page) else {
-      record("Page \(root.page), a root, is referred to more than once.")
+      record("Root page \(root.page) is referred to more than once.")
       return
     }
     do throws(StorageError) {
@@ -112,7 +112,8 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value in page \(leaf) is referred to more than once.",
+            "A page of a large value, which belongs to leaf \(leaf), is referred to more than "
+              + "once.",
             page: number)
         }
       }

@@ -149,7 +149,7 @@ package final class TreeCursor {
   /// The key is valid until the cursor moves. The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "the cursor is not at a row")
+    precondition(isPositioned, "The cursor is not at an entry.")
     // A cursor that saves its key already has the key, even if the writer has removed the row
     // since.
     if keySlot != slot, !savesKey {

@@ -75,6 +75,6 @@ extension PageView {
 
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
-    .corrupt("A page that a tree refers to is not the expected node.", page: number)
+    .corrupt("A tree refers to this page, but the page is not the expected node.", page: number)
   }
 }

@@ -68,7 +68,7 @@ extension TreeWriter {
     let node = NodeView(page.bytes)
     // A child with keys outside its separators would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
-      throw .corrupt("A child has keys outside the separators around it.", page: number)
+      throw .corrupt("A child contains keys outside the separators around it.", page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
   }

@@ -72,7 +72,7 @@ package struct TreeWriter {
   func checkLimits(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     guard key.count <= Limits.maxKeyByteCount else {
       throw StorageError(
-        .tooLarge, "The key has \(key.count) bytes; the limit is \(Limits.maxKeyByteCount).")
+        .tooLarge, "The key has \(key.count) bytes, but the limit is \(Limits.maxKeyByteCount).")
     }
     try Limits.requireValue(byteCount: valueCount)
   }

@@ -192,8 +192,8 @@ package struct LogWriter {
       // changed.
       throw StorageError(
         .io,
-        "A commit could not be written completely, and could not be revoked. Close the store and "
-          + "open it again.",
+        "A commit was only partly written and could not be revoked. Close the store, then open it "
+          + "again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
@@ -211,8 +211,8 @@ package struct LogWriter {
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
-        "The oldest held generation is too far behind the newest one. Release named generations "
-          + "and old snapshots.")
+        "The log is too long, because the oldest held generation is too far behind the newest "
+          + "one. Release named generations and old snapshots.")
     }
     for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)
@@ -229,7 +229,8 @@ package struct LogWriter {
     while position < parts.count {
       guard let segment = table[geometry.segment(of: frame)] else {
         throw .corrupt(
-          "A log segment is missing.", file: geometry.segmentName(geometry.segment(of: frame)))
+          "A log segment is missing. Restore a backup.",
+          file: geometry.segmentName(geometry.segment(of: frame)))
       }
       let room = geometry.framesPerSegment - geometry.footerFrames - geometry.slot(of: frame)
       let count = min(room, parts.count - position)

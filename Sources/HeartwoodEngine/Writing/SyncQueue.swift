@@ -22,7 +22,7 @@ package final class SyncQueue: @unchecked Sendable {
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "a sync was requested out of lock order")
+      "A sync was requested out of lock order.")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
@@ -112,6 +112,6 @@ package final class SyncQueue: @unchecked Sendable {
 
   package static let writesDisabled = StorageError(
     .writesDisabled,
-    "An earlier write or sync of this store failed. The store can still be read. To write, close "
-      + "it and open it again.")
+    "An earlier write or sync of this store failed. The store can still be read. To write again, "
+      + "close the store and reopen it.")
 }
