@@ -1,4 +1,5 @@
-/// A lock on one byte of a file, which excludes other processes and other threads of this process.
+/// A lock on one byte of a file, which excludes both other processes and other threads of this
+/// process.
 ///
 /// The kernel grants the byte lock to the open file, not to a thread. A thread lock is therefore
 /// acquired before the byte lock and released after it. A read-only process can lock the byte only
@@ -31,9 +32,9 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits until the lock is free, then runs `body` while holding it.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait if the initialiser was given no
-  ///   timeout.
-  /// - Throws: Any error that `body` throws, or `busy` if the timeout expires before `body` runs.
+  /// - Parameter timeout: The number of milliseconds to wait, if the initialiser's timeout is
+  ///   `nil`.
+  /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -1,8 +1,8 @@
 /// A file system whose files exist only in the memory of this process.
 ///
 /// Nothing in it is durable, so every sync succeeds immediately. Only the root directory exists at
-/// first; other directories must be created, as on a disk. A removed file stays usable through its
-/// open references.
+/// first; other directories must be created, as on a disk. A removed file can still be used by code
+/// that has it open.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -205,8 +205,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the new end, because a later extension must read
-  /// as zeros.
+  /// Changes the length, and clears the bytes past the new end so that they read as zeros if the
+  /// file is extended later.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -244,8 +244,8 @@ private final class MemoryContent: @unchecked Sendable {
   /// Returns the memory that all mappings of this file share, or `nil` if the file has fewer than
   /// `count` bytes.
   ///
-  /// The memory begins as a copy of the file's bytes and is independent of them afterwards, because
-  /// code that maps a file does not also read or write it.
+  /// The memory starts as a copy of the file's bytes. It is not kept consistent with them, because
+  /// code that maps a file does not also read or write the file.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {

@@ -1,10 +1,10 @@
-/// A normalised path: `a//b/.` and `/a/b` are equal.
+/// A normalised path, so that `a//b/.` equals `/a/b`.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. Splitting every path took one eighth of the running time
-    // of simulations.
+    // Nearly all paths are already normal. When every path was split, that took one eighth of a
+    // simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return

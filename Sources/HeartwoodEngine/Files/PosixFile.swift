@@ -48,7 +48,7 @@ final class PosixFile: File {
     var done = 0
     while done < target.count {
       let result = SystemCalls.retrying {
-        // Darwin rejects transfers of 2 GiB and more, so larger ones are split.
+        // Darwin rejects transfers of 2 GiB or more, so split them.
         pread(
           descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
           off_t(offset) + off_t(done))
@@ -124,14 +124,14 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Do not reserve existing blocks again: where the system has no operation for this, the C
-    // library writes to each block of the range, and another process may be writing there.
+    // Do not reserve existing blocks again. Where the system has no operation for this, the C
+    // library writes to each block of the range, which another process may be writing to.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // On Darwin, allocating space does not change the length, and only some file systems support
-      // it. The others allocate space when bytes are written.
+      // On Darwin, allocating space does not change the file's length. File systems that do not
+      // support this call allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
@@ -262,7 +262,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` stands for the current time, and write permission is sufficient for setting that.
+    // `nil` stands for the current time, which anyone with write permission may set.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
   }
 }

@@ -4,15 +4,15 @@ package enum VolumeType: Hashable, Sendable {
   case number(UInt32)
   /// The name of the file system, on Darwin, and whether the system considers it local.
   case name(String, isLocal: Bool)
-  /// The memory of this process or of a test.
+  /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
   /// The name of the file system if it cannot hold a store, or `nil` if it can.
   ///
   /// Unsupported file systems are shared between machines, or implemented by a user-space program.
   /// Their locks may be visible to only some machines, and may be lost when a connection ends.
-  /// Their mappings do not show the writes of other machines, and a server decides what a sync
-  /// does. File systems of unknown type are accepted.
+  /// Their mappings do not show writes by other machines, and what a sync does depends on a server.
+  /// File systems of unknown type are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):

@@ -115,7 +115,7 @@ package struct Bytes {
 
 /// A borrowed, mutable run of bytes with bounds-checked access.
 ///
-/// The code that holds a run has exclusive use of its bytes.
+/// Code that holds such a run must have exclusive access to its bytes.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -193,7 +193,8 @@ package struct MutableBytes {
   }
 }
 
-/// Aligned memory that is initially zero, and is freed when its last reference is released.
+/// A block of aligned memory, which is initially zero and is freed when its last reference is
+/// released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {

@@ -21,7 +21,7 @@ public struct KeyDecoder: ~Copyable {
   /// Whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next component if it is nil, and returns whether it is.
+  /// Returns whether the next component is nil, and if so, reads the component.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -119,7 +119,7 @@ public struct KeyDecoder: ~Copyable {
 
   /// Checks that all components have been read.
   ///
-  /// Throws an error if any are left.
+  /// Throws an error if there are more components.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(
@@ -147,7 +147,7 @@ extension KeyDecoder {
     guard found == asked else { throw mismatch(found, asking: asked) }
   }
 
-  /// Reads eight bytes of a component.
+  /// Reads the next eight bytes of the current component.
   private mutating func word() throws(StorageError) -> UInt64 {
     guard bytes.count - offset >= 8 else { throw malformed("is truncated") }
     defer { offset += 8 }
