@@ -1,7 +1,7 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// Everything that reads from a transaction holds its scope. The pages therefore stay alive as long
-/// as anything may refer to them, and any use after the closure has returned is detected. Only one
+/// Everything that reads from a transaction holds its scope, so the pages stay alive as long as
+/// anything may refer to them, and any use after the closure has returned is detected. Only one
 /// thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages

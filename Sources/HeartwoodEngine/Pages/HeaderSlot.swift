@@ -44,7 +44,7 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed of the hashes of pages and frames, which makes pages of another store fail
+  /// The seed for the hashes of pages and frames, which makes pages from another store fail
   /// verification.
   package var seed: UInt64 { low }
 }
@@ -140,8 +140,8 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
-  ///   geometry, which are not corruption because the slot is intact; `corrupt` for an impossible
+  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature, or an impossible
+  ///   geometry (the slot is intact, so these are not corruption); `corrupt` for an impossible
   ///   frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
@@ -202,8 +202,8 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Reads both slots from the page file.
   ///
-  /// They are never read from a copy in memory, because another process may have written a slot and
-  /// died since the copy was made.
+  /// The slots are never read from a copy in memory, because another process may have written a
+  /// slot and died since the copy was made.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

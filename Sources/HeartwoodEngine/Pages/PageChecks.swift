@@ -11,8 +11,9 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to this page; the caller checks the frame number
-  /// in them.
+  /// Checks that the bytes are intact and belong to the given page.
+  ///
+  /// The caller must check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {

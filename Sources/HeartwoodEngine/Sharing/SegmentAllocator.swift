@@ -2,16 +2,16 @@ import Synchronization
 
 /// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
-/// The bytes of a segment created ahead have been written and its name has been synced, so that the
-/// first commit in it waits for neither. Segments are created under a lock byte, so that no process
-/// creates a segment that another process is filling. A complete segment is used as it is,
+/// When a segment is created ahead, its bytes are written and its name is synced, so that the first
+/// commit in the segment waits for neither. Segments are created under a lock byte, so that no
+/// process creates a segment that another process is filling. A complete segment is used as it is,
 /// whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The counters shared by all processes, or `nil` during opening, when no other process has the
-  /// store open.
+  /// The counters shared by all processes, or `nil` while the store is being opened and no other
+  /// process has it open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
   /// The number of segments to create ahead, which becomes two once a writer has needed a segment
