@@ -9,9 +9,10 @@ package final class WriterLock: @unchecked Sendable {
   private let holders: HolderFile
   /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// The value of `rings` when this process last yielded; used only by the thread whose turn it is.
+  /// The value of `rings` when this process last yielded. Only the thread whose turn it is uses
+  /// this property.
   private var answeredRings: UInt64 = 0
-  /// A random number that identifies this process in the counter `lastWriter`.
+  /// A random number that identifies this process in the `lastWriter` counter.
   private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()
@@ -19,7 +20,7 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread; `isAdmitted` is guarded by the turn's own lock.
+  /// A thread that waits for its turn. `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -87,8 +88,8 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If the unlock fails, the byte stays locked by this process, whose next writer can still
-    // enter.
+    // If unlocking fails, the byte remains locked by this process, whose next writer can still
+    // acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
@@ -119,7 +120,7 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again; a suspended process does not ring.
+  /// The interval at which a waiting writer rings again. A suspended process does not ring.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
@@ -184,7 +185,7 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed over at the last moment; take it, so that it is not lost.
+    // The turn was handed over at the last moment. Take it, so that it is not lost.
     try wait(for: turn, until: nil)
   }
 

@@ -1,6 +1,6 @@
-/// Opens a store: creates it, recovers it, or attaches to it.
+/// Opens a store, by creating it, recovering it, or attaching to it.
 ///
-/// It performs the steps O1, O2 and C1 of `Docs/Internals/Concurrency.md`.
+/// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -37,7 +37,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the file `locks`, and checks that locking it works.
+  /// Opens the `locks` file, and checks that locking it works.
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
@@ -100,8 +100,8 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // The process that created the directory, or started to create the store, may have died before
-    // it synced the name.
+    // The process that created the directory, or that started to create the store, may have died
+    // before it synced the directory's name.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
@@ -219,7 +219,7 @@ struct OpenSequence {
 
   /// Checks that the page file is as long as its header requires.
   ///
-  /// Accessing a mapping past the end of its file is fatal, so a truncated file is rejected here.
+  /// Accessing a mapping past the end of its file is fatal, so a truncated file must be rejected.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -232,9 +232,9 @@ struct OpenSequence {
 
   /// Returns whether to map the files.
   ///
-  /// Mapping must be requested and supported by the file system, and no file may be shorter than
-  /// its mapping. Opening a store for writing extends shorter files; opening it for reading must
-  /// not.
+  /// Files are mapped if the options request this, the file system supports it, and no file is
+  /// shorter than its mapping. Opening a store for writing extends files that are too short;
+  /// opening a store for reading must not.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

@@ -3,12 +3,12 @@ import Synchronization
 /// An ordered, transactional key–value store in a directory of its own.
 ///
 /// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
-/// others write; writers never wait for readers, and readers never wait for writers.
+/// others write. Writers never wait for readers, and readers never wait for writers.
 /// `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
-/// Thread-safe. Any number of processes can have a store open; several openings in one process
-/// share their state. In a child after `fork`, every call on a store of the parent, or on one of
-/// its snapshots, throws `forked`.
+/// Thread-safe. Any number of processes can have a store open. If one process opens a store several
+/// times, the `Store` objects share their state. In a child process created by `fork`, every call
+/// on the parent's stores or their snapshots throws `forked`.
 public final class Store: Sendable {
   let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
@@ -16,7 +16,8 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// The state that this object shares with other openings of the same store in this process.
+  /// The state that this object shares with other `Store` objects for the same store in this
+  /// process.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
@@ -32,12 +33,12 @@ public final class Store: Sendable {
 
   /// Opens the store at `path`, and creates it if there is none.
   ///
-  /// Opening recovers from any earlier crash: complete commits are kept, an unfinished tail is
-  /// discarded, and corruption of anything that was synced is an error.
+  /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
+  /// tail is discarded, and corruption of anything that was synced is an error.
   ///
-  /// Any number of processes can have a store open; opening a store that is already open attaches
-  /// to it without recovery. Several openings of one store in one process, by whatever path, share
-  /// their state and use the options of the first.
+  /// Any number of processes can have a store open, and opening a store that is already open
+  /// attaches to it without recovery. If one process opens a store several times, by whatever
+  /// paths, the `Store` objects share their state and use the options of the first one.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
   ///   `notAStore`, `incompatibleFormat` or `corrupt`, depending on what is at the path;
@@ -50,7 +51,7 @@ public final class Store: Sendable {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
 
-  /// Opens a store on any file system; for tests and for stores in memory.
+  /// Opens a store on any file system. For tests and for stores in memory.
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -65,7 +66,7 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // The store ends without a last checkpoint, as if the process had died.
+  // Close the store without a last checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
   /// Creates a store in memory, which exists until the last reference to it is gone.
@@ -82,7 +83,7 @@ public final class Store: Sendable {
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
   /// Either all of the changes become visible to snapshots taken after this method returns, or none
-  /// do. Writers run one after the other; starting a write inside another one on the same thread
+  /// do. Writers run one after the other. Starting a write inside another one on the same thread
   /// traps.
   ///
   /// ```swift
@@ -92,10 +93,10 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: The durability of the commit when this method returns; `nil` selects the
+  ///   - durability: The durability of the commit when this method returns, or `nil` for the
   ///     durability in the store's options.
-  ///   - body: A closure that makes the changes. The transaction cannot be used after it returns.
-  ///     If it throws, the store is unchanged and the error is rethrown.
+  ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
+  ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation, or the newest one if nothing was changed.
   /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
   ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
@@ -123,7 +124,7 @@ public final class Store: Sendable {
   /// Pins the newest generation.
   ///
   /// - Complexity: No system call if this process has the generation pinned, or had it pinned a
-  ///   moment ago; otherwise one.
+  ///   moment ago; otherwise, one.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -142,7 +143,7 @@ public final class Store: Sendable {
     var attempts = Attempts()
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
-        // A suspended core is not replaced, because a new core would acquire locks again.
+        // Do not replace a suspended core, because a new core would acquire locks again.
         try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         let new = StoreCore(try sequence.run(try sequence.prepare()), options)
@@ -181,7 +182,8 @@ public final class Store: Sendable {
   /// Writes pages from the log back to the page file, as far as live generations allow, and deletes
   /// the log segments that are no longer needed.
   ///
-  /// Checkpoints run automatically as the log grows; call this method to choose the time.
+  /// Checkpoints run automatically as the log grows. Call this method to run one at a time of your
+  /// choice.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and at most five syncs.
@@ -197,8 +199,8 @@ public final class Store: Sendable {
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
   ///   for the write while this method waits for the checkpoint.
   /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
-  ///   is not thrown; it is listed in the findings.
-  /// - Complexity: Every page is read once.
+  ///   does not cause an error; it is listed in the findings.
+  /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
     precondition(!writerLock.isHeldByThisThread, "A verification was started inside a write.")
@@ -207,7 +209,8 @@ public final class Store: Sendable {
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// The sizes of the store, and its activity since it was opened; zeros in a child after `fork`.
+  /// The sizes of the store, and its activity since it was opened. In a child process created by
+  /// `fork`, all values are zero.
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
@@ -218,12 +221,12 @@ public final class Store: Sendable {
   /// Closes the store: runs a last checkpoint, records the durable watermark, and releases its
   /// locks.
   ///
-  /// Later operations throw `closed`. Snapshots that are still held stay readable, and keep the
-  /// store's lock until the last of them is gone. Closing a store twice has no effect.
+  /// Later operations throw `closed`. Snapshots that are still held remain readable, and keep the
+  /// store locked until the last of them has been released. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits stay durable; other commits are then no more
-  ///   durable than before closing.
+  ///   store is closed in any case. Durable commits remain durable. After an error, other commits
+  ///   are no more durable than before the call.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(!writerLock.isHeldByThisThread, "A store was closed inside a write.")
@@ -248,7 +251,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Checks that a snapshot was taken from this opening of the store.
+  /// Checks that a snapshot was taken from this store since it was opened.
   ///
   /// - Throws: `foreignStore` if it was not.
   func require(_ snapshot: Snapshot) throws(StorageError) {
@@ -267,7 +270,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// Ends this opening; ending the last opening also ends the shared state.
+  /// Ends this object's use of the shared state. When the last object does so, the shared state is
+  /// ended too.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

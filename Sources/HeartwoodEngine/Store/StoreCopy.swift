@@ -7,8 +7,8 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The number of bytes of entries in one transaction, whose pages stay in memory until the
-  /// transaction ends.
+  /// The size in bytes of the entries that one transaction copies. Its pages stay in memory until
+  /// the transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -48,7 +48,7 @@ struct StoreCopy {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Another process may have created something at the path meanwhile.
+      // Another process may have created something at the path in the meantime.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
@@ -95,7 +95,7 @@ struct StoreCopy {
     try removeFiles()
   }
 
-  /// Removes all files except `locks`, which shows that a copy is in progress.
+  /// Removes all files except the `locks` file, which shows that a copy is in progress.
   private func removeFiles() throws(StorageError) {
     // A child forked during the copy must not remove the files that its parent continues to use.
     try files.origin.requireOwn(partialPath)

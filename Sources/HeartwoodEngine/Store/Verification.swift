@@ -1,22 +1,23 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The faults that were found, one sentence for each; empty for an intact store.
+  /// The faults that were found, with one sentence for each. The array is empty if the store is
+  /// intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
-  /// The number of pages of that generation, in use or free.
+  /// The number of pages, in use or free, in that generation.
   public var pageCount = 0
   /// The number of free pages.
   public var freePageCount = 0
   /// The number of keyspaces.
   public var keyspaceCount = 0
-  /// The number of entries of all keyspaces.
+  /// The number of entries in all keyspaces.
   public var entryCount = 0
   /// The number of complete commits in the log after the page file's state.
   public var logCommitCount = 0
 }
 
-/// Checks one generation from the roots of its trees down, and the log that it is read from.
+/// Checks one generation, from the roots of its trees downwards, and the log from which it is read.
 ///
 /// It checks that every page below the page count is either reachable exactly once or free, and
 /// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
