@@ -5,7 +5,7 @@ struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
-  /// The length of the log, in bytes, for the workload that opens stores.
+  /// The length of the log in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
@@ -17,7 +17,7 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether other libraries also run the workloads, as far as they can.
+  /// Whether other libraries also run the workloads that they support.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false
@@ -122,7 +122,7 @@ struct BenchOptions {
 }
 
 extension BenchOptions {
-  /// A command-line option, whose raw value is its name.
+  /// A command-line option. Its raw value is its name.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"

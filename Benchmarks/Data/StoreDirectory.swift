@@ -15,8 +15,8 @@ struct StoreDirectory {
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Uses the directory at `path`, which is created if it does not exist, or a temporary directory
-  /// if `path` is `nil`.
+  /// Uses the directory at `path`, which is created if it does not exist. If `path` is `nil`, uses
+  /// a temporary directory.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -48,7 +48,7 @@ struct StoreDirectory {
     }
   }
 
-  /// Creates a store with this name, replacing the store with that name from an earlier round.
+  /// Creates a store with the given name, replacing any store with that name from an earlier round.
   ///
   /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically. If not, the
   ///   caller must run them.

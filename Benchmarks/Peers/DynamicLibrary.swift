@@ -1,6 +1,6 @@
 import Foundation
 
-/// A library that is installed on this machine, loaded at run time.
+/// A library that is installed on this machine and loaded at run time.
 ///
 /// Nothing is linked and no header is imported, so the package does not depend on the library.
 struct DynamicLibrary {

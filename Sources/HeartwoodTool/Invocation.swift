@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The request that the command line makes.
+/// The request that a command line makes.
 enum CommandLineRequest {
   case version
   case help

@@ -1,8 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores for the commands: read-only where that is sufficient, and never creating a store or
-/// changing other files.
+/// Opens stores for the commands. Stores are opened read-only where that is sufficient; no store is
+/// created, and no other files are changed.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -32,7 +32,8 @@ enum StoreAccess {
     }
   }
 
-  /// Returns a snapshot of the generation that the command line selects; by default, the newest.
+  /// Returns a snapshot of the generation that the command line selects, which is the newest one by
+  /// default.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation.generationName {
       let named = try store.namedGenerations()
@@ -52,7 +53,7 @@ enum StoreAccess {
       "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
   }
 
-  /// Returns the error for a name under which no generation is kept.
+  /// Returns the error for a name that no generation has.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "There is no generation named "

@@ -36,7 +36,7 @@ struct AtCommand: Command {
     moment = (text, try Self.moment(text))
   }
 
-  /// Parses a DATE.
+  /// Parses the DATE operand.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
       throw CommandError.usage("DATE \(text.visible) is not valid: use \(Moment.wanted).")

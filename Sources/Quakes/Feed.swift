@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of a GeoJSON summary feed of the Geological Survey (USGS) that a ``Quake`` uses.
+/// The parts of a GeoJSON summary feed from the US Geological Survey (USGS) that a ``Quake`` uses.
 ///
 /// The feeds are described at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 struct Feed: Decodable, Sendable {

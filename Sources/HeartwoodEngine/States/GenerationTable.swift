@@ -146,7 +146,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Checks that the wait for a decision has not exceeded `busyTimeout`.
   ///
-  /// - Throws: `busy` if it has, for example because the process of the maintenance run is
+  /// - Throws: `busy` if it has, for example because the process that runs maintenance is
   ///   suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,

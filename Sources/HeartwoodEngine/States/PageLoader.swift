@@ -1,12 +1,12 @@
 /// Finds, reads and verifies the pages that the fast path of ``PageView/page(_:)`` cannot return.
 ///
-/// Thread-safe. It is owned by the states that read through it.
+/// Thread-safe. The loader is owned by the states that read through it.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
   /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Whether every page is verified again, even if its verified bit is set; for `verify()`.
+  /// Whether every page is verified again even if its verified bit is set, as `verify()` requires.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {

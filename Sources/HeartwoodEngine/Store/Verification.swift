@@ -123,8 +123,8 @@ final class Verification {
 
   /// Checks that a segment with frames belongs to this store and to its position in the log.
   ///
-  /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
-  /// their hashes are verified separately.
+  /// A damaged header is ignored, because a power cut may destroy the header while the frames after
+  /// it survive, and because the hashes of these frames are verified separately.
   private func checkHeader(of segment: Segment) throws(StorageError) {
     guard let header = try files.log.header(of: segment) else { return }
     if header.identity != files.identity || header.geometry != files.geometry
@@ -139,9 +139,9 @@ final class Verification {
   /// Checks that the footers of the segments from `sum.segment` up to `end` match the group
   /// headers.
   ///
-  /// Two kinds of footers are not compared: the footer of the segment in which the walk began,
-  /// because its earlier commits were not read, and a footer that ends after the checked
-  /// generation, because it was written during the check.
+  /// Two kinds of footers are not compared: the footer of the segment in which reading began,
+  /// because earlier commits in that segment were not read, and any footer that ends after the
+  /// checked generation, because that footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

@@ -49,12 +49,12 @@ final class OpenKeyspace {
 
 /// The pages and keyspaces of a transaction while its closure runs.
 ///
-/// Only the thread that holds the writer lock uses it.
+/// Only the thread that holds the writer lock uses a session.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces, by the bytes of their names: names that are equal as strings can have different
-  /// bytes, and then denote different keyspaces.
+  /// The keyspaces, keyed by the bytes of their names, because names that are equal as strings but
+  /// have different bytes denote different keyspaces.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
@@ -64,7 +64,7 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change; if it throws, the transaction can no longer be committed.
+  /// Runs a change. If the change throws an error, the transaction can no longer be committed.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
@@ -79,7 +79,7 @@ final class WriteSession {
     }
   }
 
-  /// Runs `body`, and undoes its changes if it throws.
+  /// Runs `body`, and undoes its changes if it throws an error.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     requireOpen()
     if let interruption { throw interruption }
@@ -123,7 +123,7 @@ final class WriteSession {
     }
   }
 
-  /// Returns the keyspace with this name, and creates it if there is none.
+  /// Returns the keyspace with this name, and creates it if it does not exist.
   func keyspace(_ name: String) throws(StorageError) -> OpenKeyspace {
     requireOpen()
     let key = Array(name.utf8)
@@ -191,8 +191,9 @@ final class WriteSession {
     return true
   }
 
-  /// Updates the catalog with the changes of the transaction; this is the last step before the
-  /// commit.
+  /// Updates the catalog with the transaction's changes.
+  ///
+  /// This is the last step before the commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

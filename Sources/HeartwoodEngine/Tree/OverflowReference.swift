@@ -15,7 +15,8 @@ package struct OverflowReference: Equatable {
     self.depth = depth
   }
 
-  /// Reads a reference from a leaf cell and checks that a store of this size can have written it.
+  /// Reads a reference from a leaf cell, and checks that a store of this size can have written the
+  /// reference.
   package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
