@@ -122,7 +122,9 @@ struct BenchOptions {
 }
 
 extension BenchOptions {
-  /// A command-line option. Its raw value is its name.
+  /// A command-line option.
+  ///
+  /// Its raw value is its name.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"

@@ -15,8 +15,9 @@ struct StoreDirectory {
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Uses the directory at `path`, which is created if it does not exist. If `path` is `nil`, uses
-  /// a temporary directory.
+  /// Uses the directory at `path`, which is created if it does not exist.
+  ///
+  /// If `path` is `nil`, uses a temporary directory.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil

@@ -46,8 +46,9 @@ struct LMDBLibrary: Sendable {
     @convention(c) (
       Transaction, UnsafePointer<CChar>, UInt32, UnsafeMutablePointer<UInt32>
     ) -> Int32
-  /// The `mdb_get` function. As in the functions below, the last two parameters are pointers to
-  /// ``LMDBValue``s.
+  /// The `mdb_get` function.
+  ///
+  /// As in the functions below, the last two parameters are pointers to ``LMDBValue``s.
   let get:
     @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
   let put:

@@ -62,8 +62,9 @@ private struct Overview: Encodable {
   let lastCheckpointError: Failure?
   let named: [Named]
   let keyspaces: [Keyspace]
-  /// The age of the newest generation, for the text output. The JSON document contains the commit
-  /// time instead.
+  /// The age of the newest generation, for the text output.
+  ///
+  /// The JSON document contains the commit time instead.
   private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {

@@ -1,8 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores for the commands. Stores are opened read-only where that is sufficient; no store is
-/// created, and no other files are changed.
+/// Opens stores for the commands.
+///
+/// Stores are opened read-only where that is sufficient; no store is created, and no other files
+/// are changed.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {

@@ -37,7 +37,9 @@ struct Arguments {
     return result
   }
 
-  /// Consumes the next argument that is not an option. A single `-` is not an option.
+  /// Consumes the next argument that is not an option.
+  ///
+  /// A single `-` is not an option.
   mutating func operand() -> String? {
     guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
@@ -45,7 +47,9 @@ struct Arguments {
     return words.remove(at: index)
   }
 
-  /// Throws an error if an argument was not consumed. The error names the first such argument.
+  /// Throws an error if an argument was not consumed.
+  ///
+  /// The error names the first such argument.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =

@@ -13,7 +13,9 @@ final class Screen {
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Switches to the alternate screen. ``close()`` restores the original screen.
+  /// Switches to the alternate screen.
+  ///
+  /// ``close()`` restores the original screen.
   ///
   /// - Parameter handler: A closure that is called with each event, on any thread.
   init(_ handler: @escaping @Sendable (Event) -> Void) {

@@ -22,7 +22,9 @@ enum Terminal {
   }
 }
 
-/// A terminal colour. Its raw value is its number in escape sequences.
+/// A terminal colour.
+///
+/// Its raw value is its number in escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32

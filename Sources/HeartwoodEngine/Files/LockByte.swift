@@ -10,11 +10,13 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
-  /// The first byte of the row locks. The process that owns row r of the `holders` file locks byte
-  /// `holderRow` + r.
+  /// The first byte of the row locks.
+  ///
+  /// The process that owns row r of the `holders` file locks byte `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first byte of the generation locks. Every process in which generation g is live holds a
-  /// shared lock on byte `live` + g.
+  /// The first byte of the generation locks.
+  ///
+  /// Every process in which generation g is live holds a shared lock on byte `live` + g.
   package static let live: UInt64 = 1 << 40
   /// The first byte of the holder locks, with which processes record what they have open and hold;
   /// see `HolderLock`.

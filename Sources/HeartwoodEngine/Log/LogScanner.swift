@@ -215,8 +215,9 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images in void ranges. This takes one pass over both lists, because either may be
-  /// long.
+  /// Removes the images in void ranges.
+  ///
+  /// This takes one pass over both lists, because either may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

@@ -15,8 +15,9 @@ final class Maintenance: @unchecked Sendable {
   /// background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives the errors of background runs. It is called only once if
-  /// consecutive runs fail with the same error.
+  /// The function that receives the errors of background runs.
+  ///
+  /// It is called only once if consecutive runs fail with the same error.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -54,8 +55,9 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks for held generations. A generation that is held at two consecutive
-  /// checks gets a holder lock.
+  /// The interval between checks for held generations.
+  ///
+  /// A generation that is held at two consecutive checks gets a holder lock.
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread and publishes that this process has the store open.

@@ -9,8 +9,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark, whose page images were all verified.
   public var verifiedCommitCount = 0
-  /// The number of frames after the newest complete commit that were discarded. They belong to
-  /// unfinished commits, which were never acknowledged.
+  /// The number of frames after the newest complete commit that were discarded.
+  ///
+  /// They belong to unfinished commits, which were never acknowledged.
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)

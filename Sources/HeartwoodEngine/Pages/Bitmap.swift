@@ -1,4 +1,6 @@
-/// Reads a bitmap page, which contains one bit for each page. The bit is set if the page is in use.
+/// Reads a bitmap page, which contains one bit for each page.
+///
+/// The bit is set if the page is in use.
 package enum Bitmap {
   /// Returns whether bit number `bit` of a bitmap page is set.
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {

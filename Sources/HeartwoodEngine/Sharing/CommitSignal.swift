@@ -23,7 +23,9 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The number of the current observer thread. A thread with another number ends.
+  /// The number of the current observer thread.
+  ///
+  /// A thread with another number ends.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -70,7 +72,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer. Each call must be balanced by a call to ``removeObserver()``.
+  /// Adds an observer.
+  ///
+  /// Each call must be balanced by a call to ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1

@@ -55,7 +55,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of locked bytes. A longer run was not locked by Heartwood.
+  /// The maximum length of a run of locked bytes.
+  ///
+  /// A longer run was not locked by Heartwood.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether it could be set.

@@ -1,4 +1,6 @@
-/// A record of this process's last log reclamation. Thread-safe.
+/// A record of this process's last log reclamation.
+///
+/// Thread-safe.
 package final class LogReclamationRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 

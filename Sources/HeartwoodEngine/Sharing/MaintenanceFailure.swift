@@ -6,8 +6,9 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds of errors in the order of their numbers. A kind that is not listed is encoded as the
-  /// first one.
+  /// The kinds of errors in the order of their numbers.
+  ///
+  /// A kind that is not listed is encoded as the first one.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]

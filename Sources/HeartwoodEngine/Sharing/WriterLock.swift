@@ -9,8 +9,9 @@ package final class WriterLock: @unchecked Sendable {
   private let holders: HolderFile
   /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// The value of `rings` when this process last yielded. Only the thread whose turn it is uses
-  /// this property.
+  /// The value of `rings` when this process last yielded.
+  ///
+  /// Only the thread whose turn it is uses this property.
   private var answeredRings: UInt64 = 0
   /// A random number that identifies this process in the `lastWriter` counter.
   private let token = UInt64.random(in: 1 ... .max)
@@ -20,7 +21,9 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A thread that waits for its turn. `isAdmitted` is guarded by the turn's own lock.
+  /// A thread that waits for its turn.
+  ///
+  /// `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -120,7 +123,9 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again. A suspended process does not ring.
+  /// The interval at which a waiting writer rings again.
+  ///
+  /// A suspended process does not ring.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.

@@ -8,8 +8,9 @@ package final class GenerationState: @unchecked Sendable {
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// The page number at which a writer starts to search for free pages. No page below this one is
-  /// free.
+  /// The page number at which a writer starts to search for free pages.
+  ///
+  /// No page below this one is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>

@@ -178,8 +178,9 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run in another process is deciding. A run whose process has died
-  /// does not count.
+  /// Returns whether a maintenance run in another process is deciding.
+  ///
+  /// A run whose process has died does not count.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
@@ -289,7 +290,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a maintenance run in this process is deciding. While it is, ``pin(_:)`` waits.
+  /// Records whether a maintenance run in this process is deciding.
+  ///
+  /// While it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

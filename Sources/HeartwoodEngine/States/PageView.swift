@@ -34,10 +34,10 @@ package struct PageSource {
   let suspension: Suspensions.Period
 }
 
-/// The pages of a store in one state. The writer's view includes its own changes.
+/// The pages of a store in one state.
 ///
-/// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
-/// refers to the same bytes.
+/// The writer's view includes its own changes. A view is one pointer wide and keeps nothing alive.
+/// In a given state, a page number always refers to the same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 

@@ -7,7 +7,9 @@ package struct WorkingTable {
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position. No page has this number.
+  /// The number that marks an unused position.
+  ///
+  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -60,7 +62,9 @@ package struct WorkingTable {
     }
   }
 
-  /// Removes all entries. The caller must free their bytes.
+  /// Removes all entries.
+  ///
+  /// The caller must free their bytes.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

@@ -31,7 +31,9 @@ extension Store {
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
-  /// The type of errors that waiting throws. Waiting never fails.
+  /// The type of errors that waiting throws.
+  ///
+  /// Waiting never fails.
   public typealias Failure = Never
 
   fileprivate let store: Store

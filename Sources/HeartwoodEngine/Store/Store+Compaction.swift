@@ -39,7 +39,9 @@ extension Store {
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts the store in transactions of the given size. For tests.
+  /// Compacts the store in transactions of the given size.
+  ///
+  /// For tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

@@ -51,7 +51,9 @@ public final class Store: Sendable {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
 
-  /// Opens a store on any file system. For tests and for stores in memory.
+  /// Opens a store on any file system.
+  ///
+  /// For tests and for stores in memory.
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -209,8 +211,9 @@ public final class Store: Sendable {
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// The sizes of the store, and its activity since it was opened. In a child process created by
-  /// `fork`, all values are zero.
+  /// The sizes of the store, and its activity since it was opened.
+  ///
+  /// In a child process created by `fork`, all values are zero.
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
@@ -270,8 +273,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Ends this object's use of the shared state. When the last object does so, the shared state is
-  /// ended too.
+  /// Ends this object's use of the shared state.
+  ///
+  /// When the last object does so, the shared state is ended too.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

@@ -7,8 +7,9 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The size in bytes of the entries that one transaction copies. Its pages stay in memory until
-  /// the transaction ends.
+  /// The size in bytes of the entries that one transaction copies.
+  ///
+  /// Its pages stay in memory until the transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(

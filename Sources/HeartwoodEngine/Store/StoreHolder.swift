@@ -13,7 +13,9 @@ public struct StoreHolder: Hashable, Sendable {
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
   /// The time since the process opened the store, by the wall clock, or `nil` if the time is
-  /// unknown. It is unknown for read-only processes, because they write no file.
+  /// unknown.
+  ///
+  /// It is unknown for read-only processes, because they write no file.
   public var age: Duration?
   /// Whether this is the calling process.
   public var isThisProcess: Bool

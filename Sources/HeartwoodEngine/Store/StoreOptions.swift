@@ -27,10 +27,13 @@ public struct StoreOptions: Sendable {
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The way in which pages are read. A store in memory always uses `.buffered`.
+  /// The way in which pages are read.
+  ///
+  /// A store in memory always uses `.buffered`.
   public var access = Access.mapped
-  /// Whether to open the store for reading only. If so, no file is changed, and writing throws an
-  /// error.
+  /// Whether to open the store for reading only.
+  ///
+  /// If so, no file is changed, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///

@@ -6,7 +6,9 @@ import Synchronization
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity of an open store. `Store` objects with the same key share their state.
+  /// The identity of an open store.
+  ///
+  /// `Store` objects with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -19,8 +21,9 @@ final class StoreRegistry: @unchecked Sendable {
     case open(StoreCore, count: Int)
   }
 
-  /// The registry of this process. A child process created by `fork` has its own registry, without
-  /// the parent's stores.
+  /// The registry of this process.
+  ///
+  /// A child process created by `fork` has its own registry, without the parent's stores.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)

@@ -16,8 +16,10 @@ public struct StoreStatistics: Hashable, Sendable {
   /// generation and for the newest one; the map; and four segments. Frames written until the next
   /// reclamation are not included.
   public var logByteBound: Int?
-  /// Whether the file system can deallocate ranges of a file. If it cannot, only complete segments
-  /// of the log are reclaimed, and the log may exceed ``logByteBound``.
+  /// Whether the file system can deallocate ranges of a file.
+  ///
+  /// If it cannot, only complete segments of the log are reclaimed, and the log may exceed
+  /// ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation, and the log space that it retains.
   public var oldestHeldGeneration: LiveGeneration?
@@ -104,7 +106,9 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported. Shorter waits are normal.
+  /// The minimum duration of a wait that is reported.
+  ///
+  /// Shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,7 +1,8 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The faults that were found, with one sentence for each. The array is empty if the store is
-  /// intact.
+  /// The faults that were found, with one sentence for each.
+  ///
+  /// The array is empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)

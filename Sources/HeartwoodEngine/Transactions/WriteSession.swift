@@ -64,7 +64,9 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change. If the change throws an error, the transaction can no longer be committed.
+  /// Runs a change.
+  ///
+  /// If the change throws an error, the transaction can no longer be committed.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {

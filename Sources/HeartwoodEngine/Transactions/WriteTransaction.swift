@@ -23,12 +23,12 @@ public struct WriteTransaction {
     _ = try session.removeKeyspace(name)
   }
 
-  /// Runs `body` and rolls back its changes if it throws an error. The transaction continues either
-  /// way.
+  /// Runs `body` and rolls back its changes if it throws an error.
   ///
-  /// Savepoints may be nested. After a rollback, keyspaces that were created in the savepoint no
-  /// longer exist, and using them traps. Keyspaces that existed before the transaction and were
-  /// opened in the savepoint can still be used, and cursors find their position again.
+  /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
+  /// that were created in the savepoint no longer exist, and using them traps. Keyspaces that
+  /// existed before the transaction and were opened in the savepoint can still be used, and cursors
+  /// find their position again.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -75,7 +75,9 @@ public struct WriteTransaction {
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// The number of pages that the transaction has in memory. For tests.
+  /// The number of pages that the transaction has in memory.
+  ///
+  /// For tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

@@ -39,7 +39,9 @@ package struct OverflowWriter {
       pageByteCount: pageByteCount)
   }
 
-  /// Appends the next bytes of the value. This may spill pages of the transaction to the log.
+  /// Appends the next bytes of the value.
+  ///
+  /// This may spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(

@@ -4,8 +4,9 @@
 /// moved only by ``moveRoot(_:)``, because a tree is found through its root.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The number of the first page to move. Pages from this one on are moved to free pages before
-  /// it.
+  /// The number of the first page to move.
+  ///
+  /// Pages from this one on are moved to free pages before it.
   package let limit: PageNumber
   /// The number of pages that may still be moved or read in this transaction.
   ///

@@ -2,8 +2,9 @@
 ///
 /// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
-  /// The faults that were found, with one sentence for each. The array is empty if the tree is
-  /// intact.
+  /// The faults that were found, with one sentence for each.
+  ///
+  /// The array is empty if the tree is intact.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
@@ -37,7 +38,9 @@ package struct TreeChecks {
     }
   }
 
-  /// The separators around a node. All keys in the node are at or after `lower` and before `upper`.
+  /// The separators around a node.
+  ///
+  /// All keys in the node are at or after `lower` and before `upper`.
   private struct Bounds {
     var lower: [UInt8] = []
     var upper: [UInt8]?

@@ -4,7 +4,9 @@
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// The page number at which the search for a free page starts. No page below this one is free.
+  /// The page number at which the search for a free page starts.
+  ///
+  /// No page below this one is free.
   private(set) var lowestFree: PageNumber
   /// Whether pages were freed, so that the last page may now be free.
   private var hasFreed = false

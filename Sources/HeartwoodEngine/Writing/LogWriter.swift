@@ -9,7 +9,9 @@ package struct LogWriter {
   /// The newest generation known to be synced, which every header contains as the durable
   /// watermark.
   package let durableUpTo: FrameNumber
-  /// The segments of the log. New segments are added at the end.
+  /// The segments of the log.
+  ///
+  /// New segments are added at the end.
   package private(set) var table: SegmentTable
   /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0

@@ -24,8 +24,9 @@ extension WorkingPages {
     moveCount &+= 1
   }
 
-  /// Ends the innermost savepoint. Its changes become part of the enclosing savepoint or
-  /// transaction.
+  /// Ends the innermost savepoint.
+  ///
+  /// Its changes become part of the enclosing savepoint or transaction.
   package func releaseSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in

@@ -125,7 +125,9 @@ package final class WorkingPages {
     forget(number)
   }
 
-  /// Removes the pages after the last page in use. This is the last step before a commit.
+  /// Removes the pages after the last page in use.
+  ///
+  /// This is the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
@@ -165,8 +167,9 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page. The previous bytes are kept if the innermost savepoint would restore
-  /// them.
+  /// Sets the bytes of a page.
+  ///
+  /// The previous bytes are kept if the innermost savepoint would restore them.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
