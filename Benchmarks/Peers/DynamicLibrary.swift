@@ -20,7 +20,8 @@ struct DynamicLibrary {
   /// type.
   func find<Function>(_ name: String) throws -> Function {
     guard let function = dlsym(handle, name) else {
-      throw BenchFailure("\(fileName) has no function \(name). Install a newer version.")
+      throw BenchFailure(
+        "\(fileName) has no function \(name). Install a newer version of the library.")
     }
     return unsafeBitCast(function, to: Function.self)
   }

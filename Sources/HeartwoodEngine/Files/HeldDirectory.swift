@@ -64,7 +64,7 @@ final class HeldDirectory: Sendable {
       SystemCalls.open(name, flags, in: directory, mode: mode ?? 0o644)
     }
     if case .failure(let error) = result, error.code == EEXIST { return nil }
-    let descriptor = try result.get("create", path)
+    let descriptor = try result.get("create the file", path)
     // Ignore failures of `fchown` and `fchmod`: the process may lack permission, or the file system
     // may have no modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }

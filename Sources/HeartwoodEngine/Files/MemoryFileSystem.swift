@@ -63,7 +63,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package func remove(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let location = MemoryPath(path)
-      guard !directories.contains(location) else { throw MemoryPath.isNoFile("remove", path) }
+      guard !directories.contains(location) else {
+        throw MemoryPath.isNoFile("remove the file", path)
+      }
       files[location] = nil
     }
   }
@@ -72,7 +74,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       let (old, new) = (MemoryPath(source), MemoryPath(target))
       if directories.contains(old) { return try renameDirectory(old, to: new, target) }
-      guard let content = files[old] else { throw MemoryPath.isNoFile("rename", source) }
+      guard let content = files[old] else { throw MemoryPath.isNoFile("rename the file", source) }
       guard !directories.contains(new) else { throw MemoryPath.isTaken(target) }
       try requireDirectory(new.parent, for: target)
       files[old] = nil

@@ -53,7 +53,7 @@ final class PosixFile: File {
           descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
           off_t(offset) + off_t(done))
       }
-      let count = try result.found("read", path)
+      let count = try result.found("read the file", path)
       if count == 0 { break }
       done += count
     }
@@ -74,7 +74,7 @@ final class PosixFile: File {
           pwritev(descriptor, buffer.baseAddress.unsafelyUnwrapped + first, Int32(count), position)
         }
       }
-      var written = try result.get("write", path)
+      var written = try result.get("write to the file", path)
       let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
       guard written > 0 || !remaining else {
         throw StorageError(
@@ -169,7 +169,7 @@ final class PosixFile: File {
   }
 
   func sync() throws(StorageError) {
-    _ = try SystemCalls.sync(try descriptor()).get("sync", path)
+    _ = try SystemCalls.sync(try descriptor()).get("sync the file", path)
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
@@ -195,7 +195,7 @@ final class PosixFile: File {
     let descriptor = try descriptor()
     let address = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, off_t(offset))
     guard let address, address != MAP_FAILED else {
-      throw SystemError(code: errno).refusal("map", path)
+      throw SystemError(code: errno).refusal("map the file", path)
     }
     return MutableBytes(address, count: byteCount)
   }
@@ -249,7 +249,7 @@ final class PosixFile: File {
 
   private func lockError(_ error: SystemError) -> StorageError {
     guard [ENOLCK, EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
-      return error.refusal("lock", path)
+      return error.refusal("lock the file", path)
     }
     return StorageError(
       .unsupportedFileSystem,
@@ -263,6 +263,7 @@ final class PosixFile: File {
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
     // `nil` stands for the current time, which anyone with write permission may set.
-    _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
+    _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
+      "update the modification time", path)
   }
 }

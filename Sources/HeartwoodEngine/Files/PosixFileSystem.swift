@@ -114,7 +114,7 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ENOTDIR:
       throw MemoryPath.isNoDirectory(path)
     case .failure(let error):
-      throw error.refusal("open", path)
+      throw error.refusal("open the file", path)
     }
   }
 
@@ -134,7 +134,7 @@ package final class PosixFileSystem: FileSystem {
     let place = try place(path)
     let result = SystemCalls.retrying { unlinkat(place.directory, place.name, 0) }
     if case .failure(let error) = result, error.code == ENOENT { return }
-    _ = try result.get("remove", path)
+    _ = try result.get("remove the file", path)
   }
 
   package func rename(_ source: String, to target: String) throws(StorageError) {
@@ -142,7 +142,7 @@ package final class PosixFileSystem: FileSystem {
     let result = SystemCalls.retrying {
       renameat(old.directory, old.name, new.directory, new.name)
     }
-    _ = try result.get("rename", source)
+    _ = try result.get("rename the file or directory", source)
   }
 
   package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }

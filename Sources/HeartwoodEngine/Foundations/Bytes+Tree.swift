@@ -10,7 +10,7 @@ extension Bytes {
   /// suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
-    precondition(offset >= 0 && offset <= count, "out of bounds")
+    precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
     return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 }
@@ -32,7 +32,7 @@ extension Bytes {
   /// compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
-    precondition(count >= 448, "out of bounds")
+    precondition(count >= 448, "The range of bytes is out of bounds.")
     return base.load(fromByteOffset: 64, as: UInt64.self)
       ^ base.load(fromByteOffset: 128, as: UInt64.self)
       ^ base.load(fromByteOffset: 192, as: UInt64.self)

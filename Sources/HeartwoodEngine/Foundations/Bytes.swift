@@ -23,7 +23,9 @@ package struct Bytes {
 
   @inline(__always)
   private func check(_ offset: Int, _ byteCount: Int) {
-    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+    precondition(
+      offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
+      "The range of bytes is out of bounds.")
   }
 
   @inline(__always)
@@ -132,7 +134,9 @@ package struct MutableBytes {
 
   @inline(__always)
   private func check(_ offset: Int, _ byteCount: Int) {
-    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+    precondition(
+      offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
+      "The range of bytes is out of bounds.")
   }
 
   @inline(__always)

@@ -295,7 +295,8 @@ struct MaintenanceRun {
         PageChecks.hash(bytes, seed: files.identity.seed) == bytes.load64(PageLayout.hash.offset),
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
-        throw .corrupt("The page was damaged after it had been verified.", page: page)
+        throw .corrupt(
+          "The page became damaged after it had been verified. Restore a backup.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)

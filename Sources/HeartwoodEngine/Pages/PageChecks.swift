@@ -23,7 +23,8 @@ package enum PageChecks {
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
       throw .corrupt(
-        "Page \(found) was found where this page should be.", file: file, page: page)
+        "Page \(found) was found where this page should be. Restore a backup.",
+        file: file, page: page)
     }
     // Every bit pattern is a valid bitmap.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }

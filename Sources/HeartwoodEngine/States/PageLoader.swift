@@ -92,7 +92,8 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "The position of frame \(frame) contains frame \(found) instead.", file: name, page: number)
+        "Frame \(found) was found where frame \(frame) should be. Restore a backup.",
+        file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(

@@ -19,7 +19,8 @@ extension StoreFiles {
       let header = try announcedHeader()
       guard header.sequence != last else {
         throw .corrupt(
-          "The newest header slot of the page file has become unreadable.", file: "pages")
+          "The newest header slot of the page file has become unreadable. Restore a backup.",
+          file: "pages")
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
@@ -54,7 +55,8 @@ extension StoreFiles {
     let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
       throw .corrupt(
-        "Neither header slot of the page file contains a completed checkpoint.", file: "pages")
+        "Neither header slot of the page file contains a completed checkpoint. Restore a backup.",
+        file: "pages")
     }
     return header
   }

@@ -87,8 +87,8 @@ extension OpenSequence {
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
         "The store's files are older than a state that was read from them since the machine "
-          + "started. Older files replaced them while no process had the store open. Restore the "
-          + "newer files.",
+          + "started. They were replaced with older files while no process had the store open. "
+          + "Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

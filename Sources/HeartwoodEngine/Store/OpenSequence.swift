@@ -119,7 +119,7 @@ struct OpenSequence {
   }
 
   private var noStore: StorageError {
-    StorageError(.notAStore, "The directory contains no store.", file: path)
+    StorageError(.notAStore, "The directory contains no store. Check the path.", file: path)
   }
 
   // MARK: Finding the store

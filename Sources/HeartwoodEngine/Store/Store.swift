@@ -250,7 +250,9 @@ public final class Store: Sendable {
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
     guard !isOver else {
-      throw StorageError(.closed, "The store has been closed.", file: files.directory)
+      throw StorageError(
+        .closed,
+        "The store has been closed. Open the store again.", file: files.directory)
     }
   }
 
@@ -269,7 +271,10 @@ public final class Store: Sendable {
   func requireWritable() throws(StorageError) {
     try requireOpen()
     guard !options.isReadOnly else {
-      throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
+      throw StorageError(
+        .readOnly,
+        "The store was opened for reading only. To change it, open the store for writing.",
+        file: files.directory)
     }
   }
 

@@ -88,7 +88,7 @@ final class StoreRegistry: @unchecked Sendable {
   ) throws(StorageError) -> StoreCore {
     try lock.withLock { () throws(StorageError) in
       guard case .open(let core, let count) = stores[key] else {
-        throw StorageError(.closed, "The store has been closed.")
+        throw StorageError(.closed, "The store has been closed. Open the store again.")
       }
       guard let new = try make(core) else { return core }
       stores[key] = .open(new, count: count)
