@@ -128,7 +128,7 @@ extension Float: KeyConvertible {
 extension Optional: KeyConvertible where Wrapped: KeyConvertible {
   /// Appends the value itself, or nil, which sorts before every value.
   ///
-  /// In an optional of an optional, nil is encoded in the same way at both levels.
+  /// In a nested optional, nil is encoded in the same way at both levels.
   public func encode(into encoder: inout KeyEncoder) {
     if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
   }

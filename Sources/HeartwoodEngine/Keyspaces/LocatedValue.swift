@@ -120,7 +120,9 @@ package struct KeyspaceReads {
     func pass(_ chunk: Bytes) throws(StorageError) {
       do { try body(chunk.buffer.bytes) } catch {
         failure = error
-        throw StorageError(.invalidArgument, "The closure that reads the value threw an error.")
+        throw StorageError(
+          .invalidArgument,
+          "The closure that receives the value's bytes threw an error.")
       }
     }
     do throws(StorageError) {

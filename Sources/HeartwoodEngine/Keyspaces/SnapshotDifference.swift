@@ -1,8 +1,8 @@
 /// The entries that differ between two states of one store.
 ///
-/// Every entry that differs is in a leaf that was written or freed between the two states, so
-/// unchanged leaves are never read. The old and the new entries of the other leaves are merged by
-/// key. Keyspaces are identified by name, because a keyspace that was removed and created again has
+/// Every entry that differs is in a leaf that was written or freed between the two states. The old
+/// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
+/// Keyspaces are identified by name, because a keyspace that was removed and created again has
 /// another tree.
 ///
 /// - Important: Both states must outlive this value.

@@ -47,7 +47,8 @@ package final class PageLoader: Sendable {
     if window < windows.count {
       // A damaged tree may refer to a free page that was never written to the file.
       guard try files.pageFile.holds(number) else {
-        throw .corrupt("The file ends before the end of the page.", file: "pages", page: number)
+        throw .corrupt(
+          "The page file ends before the end of this page.", file: "pages", page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
@@ -76,7 +77,8 @@ package final class PageLoader: Sendable {
     if alwaysVerifies { cache.forget(location) }
     let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
-        throw .corrupt("The file ends before the end of the page.", file: name, page: number)
+        throw .corrupt(
+          "The log segment ends before the end of this page.", file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }

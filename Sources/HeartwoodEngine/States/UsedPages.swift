@@ -82,7 +82,7 @@ extension PageView {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
       release(reference)
-      throw .corrupt("A bitmap page is missing.", page: number)
+      throw .corrupt("This bitmap page is missing.", page: number)
     }
     return reference
   }

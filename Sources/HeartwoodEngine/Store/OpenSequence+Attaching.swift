@@ -140,8 +140,8 @@ extension OpenSequence {
     else {
       throw StorageError(
         .foreignStore,
-        "The files of the store were replaced while it was suspended. Close the store, then open "
-          + "it again.",
+        "The store's files were replaced while the store was suspended. Close the store, then "
+          + "open it again.",
         file: path)
     }
   }

@@ -19,8 +19,8 @@ extension Store {
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long; "
-          + "this one has \(name.utf8.count).")
+        "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
+          + "but this name has \(name.utf8.count) bytes.")
     }
     // K1: hold the snapshot until the list contains the name, so that every maintenance run finds
     // either the lock or the name.

@@ -273,7 +273,7 @@ public final class Store: Sendable {
     guard !options.isReadOnly else {
       throw StorageError(
         .readOnly,
-        "The store was opened for reading only. To change it, open the store for writing.",
+        "The store was opened for reading only. To change the store, open it for writing.",
         file: files.directory)
     }
   }

@@ -82,7 +82,7 @@ package struct Compaction {
         } else if let (name, row) = rows[tree] {
           rows[tree]?.row = try move(page, of: name, row, &mover)
         } else {
-          throw .corrupt("A page is in use, but belongs to no keyspace.", page: page)
+          throw .corrupt("This page is in use, but belongs to no keyspace.", page: page)
         }
       case .overflow, .overflowIndex: trees.insert(tree)
       case .bitmap, nil: break

@@ -133,8 +133,8 @@ final class WriteSession {
     guard 1...Limits.maxKeyspaceNameByteCount ~= key.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long; this "
-          + "one has \(key.count).")
+        "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long, but "
+          + "this name has \(key.count) bytes.")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {

@@ -45,7 +45,8 @@ package struct PageMover {
     view.release(leaf)
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
-      throw .corrupt("A page is in use, but its tree has no reference to it.", page: number)
+      throw .corrupt(
+        "This page is in use, but no other page of the tree refers to this page.", page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
     else { return }

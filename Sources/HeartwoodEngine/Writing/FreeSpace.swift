@@ -57,7 +57,10 @@ struct FreeSpace {
     let reference = try pages.view.page(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
-    guard isUsed else { throw .corrupt("The page to free is already free.", page: number) }
+    guard isUsed else {
+      throw .corrupt(
+        "This page is already free, so it cannot be freed again.", page: number)
+    }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)
     hasFreed = true
