@@ -27,7 +27,7 @@ struct Bench {
 
   /// Runs all workloads and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // `measure` also removes the temporary directory. Nothing is printed before, because writing to
+    // `measure` also removes the temporary directory. Print nothing before that, because writing to
     // a closed pipe ends the program.
     let report = try measure(options)
     if let path = options.html {

@@ -5,7 +5,7 @@ struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
-  /// The length of the log, in bytes, for the workload that opens stores.
+  /// The length of the log in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
@@ -17,7 +17,7 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether other libraries also run the workloads, as far as they can.
+  /// Whether other libraries also run the workloads that they support.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false
@@ -39,7 +39,7 @@ struct BenchOptions {
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
-        throw BenchFailure("\(name) needs a value: \(flag.usage)")
+        throw BenchFailure("\(name) needs a value: \(flag.usage).")
       }
       try set(flag, value)
     }
@@ -95,12 +95,12 @@ struct BenchOptions {
     let chosen = try Set(
       names.map { name in
         guard let workload = Workload(rawValue: name) else {
-          throw BenchFailure("There is no workload \(name). Use one or more of: \(all)")
+          throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")
         }
         return workload
       })
     guard !chosen.isEmpty else {
-      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all)")
+      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all).")
     }
     return Workload.allCases.filter { chosen.contains($0) }
   }
@@ -117,12 +117,14 @@ struct BenchOptions {
       return BenchFailure("There is no option \(name). Did you mean \(near.usage)?")
     }
     let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
-    return BenchFailure("There is no option \(name). Use one of: \(all)")
+    return BenchFailure("There is no option \(name). Use one of: \(all).")
   }
 }
 
 extension BenchOptions {
-  /// A command-line option, whose raw value is its name.
+  /// A command-line option.
+  ///
+  /// Its raw value is its name.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"

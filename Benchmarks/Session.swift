@@ -62,7 +62,7 @@ struct Session {
     }
   }
 
-  /// The comparison of Heartwood with the peers, as a table and sentences, or `nil` if there is
+  /// The comparison of Heartwood with its peers, as a table and sentences, or `nil` if there is
   /// nothing to compare.
   var comparison: String? {
     guard options.hasPeers, table.measurements.contains(where: \.isCompared) else { return nil }

@@ -1,8 +1,8 @@
 /// The workloads, in the order in which they are measured.
 ///
-/// Loads and object workloads use their own stores. Each other workload uses the store in the state
-/// in which the earlier workloads left it; workloads that change rows come after those that only
-/// read.
+/// Loads and object workloads use their own stores. Every other workload uses the store in the
+/// state in which the earlier workloads left it. Workloads that change rows come after those that
+/// only read.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -30,10 +30,10 @@ enum Workload: String, CaseIterable {
   case liveResults = "live-results"
   case pinnedImport = "pinned-import"
 
-  /// The number of rows of the smallest store in ``scaling``.
+  /// The number of rows in the smallest store in ``scaling``.
   static let smallestScale = 10_000
 
-  /// The description for the help text.
+  /// The description of the workload in the help text.
   var summary: String {
     switch self {
     case .loadSorted: "bulk load in key order, in one transaction (.normal)"

@@ -76,7 +76,9 @@ enum QuakeRow {
 }
 
 extension RawSpan {
-  /// Returns the eight bytes at `offset`, which must be inside the span, as a number.
+  /// Returns the eight bytes at `offset` as a number.
+  ///
+  /// The bytes must be inside the span.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -93,7 +95,7 @@ extension RawSpan {
 
   /// The sum of the span's 64-bit words and of the bytes after the last complete word.
   ///
-  /// Computing it takes about one cycle per word.
+  /// Computing the sum takes about one cycle per word.
   @inline(__always)
   var sum: UInt64 {
     var sum: UInt64 = 0
@@ -113,6 +115,6 @@ extension RawSpan {
   private func wrongRow(_ number: Int64) -> BenchFailure {
     let found = byteCount < 8 ? "none" : "\(Int64(bitPattern: word(at: 0)))"
     return BenchFailure(
-      "The read of row \(number) returned \(byteCount) bytes with the row number \(found).")
+      "Reading row \(number) returned \(byteCount) bytes that contain the row number \(found).")
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The part of a GeoJSON summary feed of the US Geological Survey (USGS) that the benchmark uses.
+/// The part of a GeoJSON summary feed from the US Geological Survey (USGS) that the benchmark uses.
 struct QuakeFeed: Decodable {
   private struct Feature: Decodable {
     struct Properties: Decodable {

@@ -15,8 +15,9 @@ struct StoreDirectory {
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Uses the directory at `path`, which is created if it does not exist, or a temporary directory
-  /// if `path` is `nil`.
+  /// Uses the directory at `path`, which is created if it does not exist.
+  ///
+  /// If `path` is `nil`, uses a temporary directory.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -26,7 +27,7 @@ struct StoreDirectory {
     for name in [Self.measured, Self.scratch] {
       guard !FileManager.default.fileExists(atPath: storePath(name)) else {
         throw BenchFailure(
-          "\(storePath(name)) already exists: remove it, or use --path with another directory.")
+          "\(storePath(name)) already exists. Remove it, or use --path with another directory.")
       }
     }
     try Self.make(self.path)
@@ -43,12 +44,12 @@ struct StoreDirectory {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
       throw BenchFailure(
-        "The directory \(path) cannot be created (\(error.localizedDescription)): use --path "
-          + "with another directory.")
+        "The directory \(path) cannot be created (\(error.localizedDescription)). Use --path with "
+          + "another directory.")
     }
   }
 
-  /// Creates a store with this name, replacing the store with that name from an earlier round.
+  /// Creates a store with the given name, replacing any store with that name from an earlier round.
   ///
   /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically. If not, the
   ///   caller must run them.

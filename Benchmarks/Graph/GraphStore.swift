@@ -14,7 +14,7 @@ protocol GraphEngine: Sendable {
 /// Quakes have a unique code and an index on the time. Every read folds all attributes into a hash,
 /// which must be the same for all engines.
 protocol GraphStore: AnyObject {
-  /// Adds items durably, in one transaction; all attributes of an item equal its row number.
+  /// Adds items durably, in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
   /// Adds quakes durably, in one transaction, without holding all of them in memory.
   func insertQuakes(_ quakes: [Quake]) throws

@@ -77,7 +77,7 @@ final class GraphWorkloads {
       return try Alternation.Turn(Self.queriesPerTurn) {
         try store.findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
       }
-    default: preconditionFailure("\(workload.rawValue) is not an object workload")
+    default: preconditionFailure("\(workload.rawValue) is not an object workload.")
     }
   }
 

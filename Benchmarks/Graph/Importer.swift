@@ -10,7 +10,8 @@ final class Importer: Sendable {
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// One out of this many rows has the code of an existing quake and replaces that quake.
+  /// The number of imported rows for each row that replaces an existing quake, because it has that
+  /// quake's code.
   private static let rowsPerReplacement = 10
 
   private let process: Process
@@ -46,7 +47,7 @@ final class Importer: Sendable {
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw BenchFailure("The importing process exited with code \(process.terminationStatus)")
+      throw BenchFailure("The importing process exited with code \(process.terminationStatus).")
     }
   }
 

@@ -10,7 +10,7 @@ final class LiveResults {
   struct Outcome {
     /// The rates for each number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
-    /// The changed rows per second with a thousand lists.
+    /// The number of changed rows per second with a thousand lists.
     let crowd: Slices
     let hash: UInt64
 

@@ -1,6 +1,6 @@
 /// Runs the same work with several engines, which take turns.
 ///
-/// Disturbances of the machine then affect all engines alike, so the ratio of two turns in the same
+/// Disturbances on the machine then affect all engines alike, so the ratio of two turns in the same
 /// round is more reliable than the ratio of two medians.
 struct Alternation {
   let name: String
@@ -45,7 +45,7 @@ struct Alternation {
   /// The engine that is first in one round is last in the next. The first round is not counted.
   ///
   /// - Parameter turn: Runs one turn, given the indexes of the engine and the round.
-  /// - Throws: Any error that `turn` throws; a ``BenchFailure`` if two engines have different
+  /// - Throws: Any error that `turn` throws; a ``BenchFailure`` if two engines return different
   ///   results.
   func run(
     engineNames: [String], _ turn: (_ engine: Int, _ round: Int) throws -> Turn

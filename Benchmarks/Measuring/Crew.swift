@@ -4,8 +4,8 @@ import Synchronization
 /// The threads of one engine in one workload.
 ///
 /// The threads warm up and then work in windows of time. At the end of a window, each thread
-/// completes its current turn and its time is measured up to there, so its rate is exact, however
-/// long its turns are.
+/// completes its current turn, and its time is measured up to the end of that turn. The rate is
+/// therefore exact, however long the turns are.
 final class Crew: Sendable {
   /// A window in which the threads work.
   struct Window {
@@ -95,7 +95,7 @@ final class Crew: Sendable {
   private var failure: (any Error)? { state.withLock { $0.failure } }
 }
 
-/// Members that the threads call.
+/// Provides the members that the threads call.
 extension Crew {
   var isStopped: Bool { stopped.load(ordering: .relaxed) }
 

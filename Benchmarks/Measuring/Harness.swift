@@ -1,6 +1,6 @@
 /// Lets the crews of several engines take turns at the same work, each for a window of time.
 ///
-/// Disturbances of the machine then affect all engines alike, so the ratio of two windows in the
+/// Disturbances on the machine then affect all engines alike, so the ratio of two windows in the
 /// same round is more reliable than the ratio of two medians.
 struct Harness {
   let name: String
@@ -37,7 +37,7 @@ struct Harness {
   /// turns.
   ///
   /// - Parameter hasTimeline: Whether to record measurements over time.
-  /// - Throws: The error that stopped a thread; a ``BenchFailure`` if two engines have different
+  /// - Throws: The error that stopped a thread; a ``BenchFailure`` if two engines return different
   ///   results.
   func run(_ contestants: [Contestant], hasTimeline: Bool = false) throws -> Outcome {
     progress.show(name, fraction: 0)
@@ -73,9 +73,9 @@ struct Harness {
   }
 }
 
-/// Throws an error unless all engines have the same result.
+/// Throws an error unless all engines returned the same result.
 func requireEqual(_ hashes: [UInt64], of engines: [String]) throws {
   for (hash, engine) in zip(hashes, engines) where hash != hashes[0] {
-    throw BenchFailure("\(engine) and \(engines[0]) have different results for the same data.")
+    throw BenchFailure("\(engine) and \(engines[0]) returned different results for the same data.")
   }
 }

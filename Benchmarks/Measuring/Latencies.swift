@@ -38,7 +38,7 @@ struct Latencies: Sendable {
 
   /// Returns the bucket for a duration.
   ///
-  /// Short durations have their own buckets; the bucket of a longer duration covers a sixteenth of
+  /// Each short duration has its own bucket. The bucket for a longer duration covers a sixteenth of
   /// a power of two.
   private static func part(of nanoseconds: UInt64) -> Int {
     let exponent = max(0, 63 - nanoseconds.leadingZeroBitCount - partBits)

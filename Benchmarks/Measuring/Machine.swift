@@ -20,7 +20,7 @@ enum Machine {
 
   /// The average number of runnable threads in the minute before the run.
   ///
-  /// If the load is above 0, other programs may distort the figures.
+  /// If this number is above 0, other programs may distort the figures.
   static var load: String {
     var averages = [0.0]
     guard getloadavg(&averages, 1) == 1 else { return "unknown" }
@@ -38,7 +38,7 @@ enum Machine {
     ISO8601DateFormatter().string(from: Date())
   }
 
-  /// The version of the compiler, as far as conditional compilation can determine it.
+  /// The version of the compiler, as precisely as conditional compilation can determine it.
   static var swiftVersion: String {
     #if compiler(>=6.4)
       "6.4 or later"

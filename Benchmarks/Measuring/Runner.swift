@@ -24,7 +24,7 @@ final class Runner: Sendable {
     self.work = work
   }
 
-  /// The number of operations in all windows so far, updated after each turn.
+  /// The number of operations in all windows so far, which is updated after each turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
   /// The measurements of the most recent window.
   var stretch: Stretch { state.withLock { $0.stretch } }
@@ -33,7 +33,7 @@ final class Runner: Sendable {
   /// A hash of the results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// Warms up, and then works in each window; this is the body of the thread.
+  /// Implements the thread, which warms up and then works in each window.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)

@@ -1,4 +1,4 @@
-/// The activity of an engine's threads over time, without the windows of other engines.
+/// The activity of an engine's threads over time, excluding the windows of other engines.
 struct Timeline {
   /// The activity between two samples.
   struct Moment {

@@ -6,10 +6,10 @@
 protocol Work: Sendable {
   /// The number of warm-up turns, which load the data that the workload reads.
   ///
-  /// All engines must have the same hash after the warm-up turns; otherwise, an engine has skipped
+  /// All engines must have the same hash after the warm-up turns. Otherwise, an engine has skipped
   /// rows.
   var warmUpTurnCount: Int { get }
-  /// The number of operations in a turn; the last turn of a pass over the data can have fewer.
+  /// The number of operations in a turn. The last turn in a pass over the data can have fewer.
   var operationsPerTurn: Int { get set }
   /// Runs one turn and returns its number of operations.
   mutating func turn() throws -> Int

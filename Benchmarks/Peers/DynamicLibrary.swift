@@ -1,6 +1,6 @@
 import Foundation
 
-/// A library that is installed on this machine, loaded at run time.
+/// A library that is installed on this machine and loaded at run time.
 ///
 /// Nothing is linked and no header is imported, so the package does not depend on the library.
 struct DynamicLibrary {
@@ -20,7 +20,8 @@ struct DynamicLibrary {
   /// type.
   func find<Function>(_ name: String) throws -> Function {
     guard let function = dlsym(handle, name) else {
-      throw BenchFailure("\(fileName) has no function \(name). Install a newer version.")
+      throw BenchFailure(
+        "\(fileName) has no function \(name). Install a newer version of the library.")
     }
     return unsafeBitCast(function, to: Function.self)
   }

@@ -14,8 +14,8 @@ struct LMDBLibrary: Sendable {
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
-    /// Ties reader slots to transactions instead of threads, so that a transaction may begin on one
-    /// thread and continue on another.
+    /// The flag that ties reader slots to transactions instead of threads, so that a transaction
+    /// may begin on one thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
   }
 
@@ -46,7 +46,9 @@ struct LMDBLibrary: Sendable {
     @convention(c) (
       Transaction, UnsafePointer<CChar>, UInt32, UnsafeMutablePointer<UInt32>
     ) -> Int32
-  /// The last two parameters are ``LMDBValue``s, as in the functions below.
+  /// The `mdb_get` function.
+  ///
+  /// As in the functions below, the last two parameters are pointers to ``LMDBValue``s.
   let get:
     @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
   let put:

@@ -64,7 +64,7 @@ private final class LMDBRowStore: RowStore {
     }
   }
 
-  /// Does nothing, because LMDB has no log: commits write pages to their final location.
+  /// Does nothing, because LMDB has no log: its commits write pages to their final location.
   func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {

@@ -37,7 +37,7 @@ struct LMDBIntegerReads: Work {
   }
 }
 
-/// Point reads, before each of which the read transaction is renewed.
+/// Point reads that each renew the read transaction first.
 struct LMDBSnapshotPerRead: Work {
   let reader: LMDBReader
   let numbers: [Int64]

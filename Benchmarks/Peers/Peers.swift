@@ -25,8 +25,9 @@ struct Peers {
   /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
-  /// Loads the libraries if `wanted` is true; otherwise there are no peers, and none is reported as
-  /// missing.
+  /// Loads the libraries if `wanted` is true.
+  ///
+  /// Otherwise, there are no peers, and none is reported as missing.
   init(wanted: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {

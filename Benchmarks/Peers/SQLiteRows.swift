@@ -5,8 +5,8 @@ import HeartwoodEngine
 /// mutex.
 ///
 /// By default, SQLite checkpoints its log in a commit that makes the log long enough. Threads share
-/// one connection for commits, because several connections would be slower: they would wait for
-/// each other.
+/// one connection for commits, because several connections would wait for each other, which is
+/// slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 

@@ -5,8 +5,8 @@ struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time in seconds after which no further opening starts, except that there are at least
-  /// three.
+  /// The time in seconds after which the store is not opened again, unless it has been opened fewer
+  /// than three times.
   let seconds: Double
   let logByteCount: Int
 
@@ -14,7 +14,7 @@ struct Openings {
   /// The number of commits per sync, which makes all of them durable.
   private static let commitsPerSync = 64
 
-  /// The rate of openings, and a summary of the recovery report.
+  /// The rate at which the store was opened, and a summary of the recovery report.
   struct Result {
     let slices: Slices
     let summary: String

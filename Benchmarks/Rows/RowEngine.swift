@@ -11,7 +11,7 @@ protocol RowEngine: Sendable {
   func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore
 }
 
-/// A store with quake rows by row number and by code, and one large value.
+/// A store that contains quake rows by row number and by code, and one large value.
 ///
 /// Reads check each row and fold it into a hash, which must be the same for all engines. Only one
 /// thread uses a `Work` that the store creates.

@@ -2,7 +2,8 @@ import HeartwoodEngine
 
 /// Adds advice to the messages of engine errors.
 enum Advice {
-  /// Returns the message of an error, followed by the command to run next for some kinds of errors.
+  /// Returns the message of an error, followed, for some kinds of errors, by the command to run
+  /// next.
   ///
   /// The engine's own message cannot name the command, because the engine does not know this tool.
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {

@@ -1,4 +1,6 @@
-/// A command of the tool, whose raw value is its name on the command line.
+/// A command of the tool.
+///
+/// Its raw value is its name on the command line.
 enum Command: String, CaseIterable {
   case info
   case keys
@@ -49,7 +51,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// The paragraphs of `--help` after the summary.
+  /// The paragraphs that follow the summary in the output of `--help`.
   var details: [String] {
     switch self {
     case .info:
@@ -146,7 +148,9 @@ enum Operand: String {
   }
 }
 
-/// An option, whose raw value is its name on the command line.
+/// An option.
+///
+/// Its raw value is its name on the command line.
 enum Flag: String, CaseIterable {
   case from = "--from"
   case limit = "--limit"

@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// The number of rows that are aligned with each other, limited so that a store of any size can
-  /// be shown.
+  /// The number of rows that are aligned with each other, which is limited so that a store of any
+  /// size can be shown.
   private static let rowsInTable = 256
   /// The number of bytes to which a value is truncated in a JSON document, unless complete values
   /// are requested.
@@ -53,11 +53,11 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // This fills the line, because a character has at most four bytes.
+      // This is enough to fill the line, because a character has at most four bytes.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))
-        // Complete values can be large, so each is written as soon as it is read.
+        // Complete values can be large, so write each value as soon as it is read.
         guard rows.count == rowsInTable || invocation.isFull else { return }
         try write(rows, isFull: invocation.isFull, output)
         rows = []

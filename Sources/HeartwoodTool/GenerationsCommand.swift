@@ -15,7 +15,7 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether a process that is not known, or not known yet, holds the generation.
+    /// Whether the generation is held by a process that is not known, or not known yet.
     ///
     /// Only the text output shows this.
     let isHeldByUnknown: Bool

@@ -47,7 +47,7 @@ enum HumanText {
 
   /// Returns the time that has passed since a time, which is given in milliseconds since 1970.
   ///
-  /// If that time is in the future, because the clock has been set back, returns 0.
+  /// Returns 0 if that time is in the future because the clock has been set back.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)
@@ -55,12 +55,12 @@ enum HumanText {
 }
 
 extension String {
-  /// Returns the text, padded with trailing spaces to this width.
+  /// Returns the text, padded to the given width with trailing spaces.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with leading spaces to this width.
+  /// Returns the text, padded to the given width with leading spaces.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

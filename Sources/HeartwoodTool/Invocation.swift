@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The request that the command line makes.
+/// The request that a command line makes.
 enum CommandLineRequest {
   case version
   case help
@@ -35,8 +35,7 @@ enum CommandLineRequest {
     if let command = Command(rawValue: word) { return command }
     let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
     throw .usage(
-      "There is no command \(word).\(question) Run heartwoodctl --help to list "
-        + "the commands.")
+      "There is no command \(word).\(question) Run heartwoodctl --help to list the commands.")
   }
 }
 
@@ -83,7 +82,10 @@ struct Invocation {
 
   /// The operand after the path, for a command that requires such an operand.
   var requiredOperand: String {
-    guard let word else { preconditionFailure("\(command.rawValue) takes no such operand") }
+    guard let word else {
+      preconditionFailure(
+        "The command \(command.rawValue) takes no such operand.")
+    }
     return word
   }
 
@@ -95,8 +97,8 @@ struct Invocation {
     guard let flag = Flag(rawValue: name), command.flags.contains(flag) else {
       let known = (command.flags + [.help]).map(\.rawValue)
       throw .usage(
-        "\(command.rawValue) has no option \(name)."
-          + "\(NearestName.question(name, in: known)) It has: \(known.joined(separator: ", ")).")
+        "\(command.rawValue) has no option \(name).\(NearestName.question(name, in: known)) Its "
+          + "options are: \(known.joined(separator: ", ")).")
     }
     let value: String?
     if flag.placeholder == nil {

@@ -15,7 +15,8 @@ enum NearestName {
     return best.name
   }
 
-  /// Returns "Did you mean …?" with a leading space, or an empty string if no candidate is similar.
+  /// Returns "Did you mean …?" with a leading space, or an empty string if no candidate is similar
+  /// to the mistyped name.
   static func question(_ typed: String, in candidates: some Sequence<String>) -> String {
     of(typed, in: candidates).map { " Did you mean \($0)?" } ?? ""
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The error that is thrown if the reader of standard output has closed it and needs no more
+/// The error that is thrown if the reader of standard output has closed it because it needs no more
 /// output.
 struct ClosedOutput: Error {}
 

@@ -62,8 +62,9 @@ private struct Overview: Encodable {
   let lastCheckpointError: Failure?
   let named: [Named]
   let keyspaces: [Keyspace]
-  /// The age of the newest generation, for the text output; the JSON document contains the time
-  /// instead.
+  /// The age of the newest generation, for the text output.
+  ///
+  /// The JSON document contains the commit time instead.
   private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
@@ -145,7 +146,7 @@ private struct Overview: Encodable {
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
   }
 
-  /// The processes that have the store open, one line for each.
+  /// The processes that have the store open, with one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
     // The store's locks show whether another process has it open, even if no process is listed.

@@ -10,7 +10,9 @@ struct PageMap {
     let fill: Double
   }
 
-  /// The number of pages in each cell, a power of two; the last cell may have fewer pages.
+  /// The number of pages in each cell, which is a power of two.
+  ///
+  /// The last cell may have fewer pages.
   let pagesPerCell: Int
   let cells: [Cell]
 

@@ -32,8 +32,9 @@ enum QuotedText {
     return result
   }
 
-  /// Returns whether a value can be shown as text, which requires that it has no control characters
-  /// except line feed, tab and carriage return.
+  /// Returns whether a value can be shown as text.
+  ///
+  /// Such a value contains no control characters except line feed, tab and carriage return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"

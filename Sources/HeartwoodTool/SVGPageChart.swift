@@ -7,7 +7,7 @@ import HeartwoodEngine
 /// full the leaves are.
 ///
 /// Colours are CSS classes, so that the chart is readable on light and dark backgrounds. To keep
-/// the file small, the squares of each kind form two paths: one for the used parts, one for the
+/// the file small, the squares of each kind form two paths, one for the used parts and one for the
 /// unused parts.
 struct SVGPageChart {
   /// The maximum number of squares in the map.
@@ -92,7 +92,7 @@ struct SVGPageChart {
     }.joined(separator: "\n")
   }
 
-  /// A bar with the shares of all kinds, side by side.
+  /// A bar that shows the shares of all kinds side by side.
   private var bar: String {
     var start = 0
     let rects = PageUsage.Kind.drawn.compactMap { kind -> String? in

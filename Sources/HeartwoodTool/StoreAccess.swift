@@ -1,8 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores for the commands: read-only where that is sufficient, and never creating a store or
-/// changing other files.
+/// Opens stores for the commands.
+///
+/// Stores are opened read-only where that is sufficient; no store is created, and no other files
+/// are changed.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -32,7 +34,8 @@ enum StoreAccess {
     }
   }
 
-  /// Returns a snapshot of the generation that the command line selects; by default, the newest.
+  /// Returns a snapshot of the generation that the command line selects, which is the newest one by
+  /// default.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation.generationName {
       let named = try store.namedGenerations()
@@ -52,11 +55,12 @@ enum StoreAccess {
       "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
   }
 
-  /// Returns the error for a name under which no generation is kept.
+  /// Returns the error for a name that no generation has.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
-      "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
-        + " Run heartwoodctl generations \(path) to list the named generations.")
+      "There is no generation named "
+        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run heartwoodctl "
+        + "generations \(path) to list the named generations.")
   }
 
   /// Throws an error if there is no store at the path, because opening the path for writing would
@@ -81,8 +85,9 @@ enum StoreAccess {
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The directory \(path) contains no store: its file 'pages' lacks the signature of a "
-          + "Heartwood store. Specify another directory, or restore a backup if this was a store.")
+        "The directory \(path) contains no store: its file named pages does not have the "
+          + "signature of a Heartwood store. Specify another directory, or restore a backup if "
+          + "this was a store.")
     }
   }
 

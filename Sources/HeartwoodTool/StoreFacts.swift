@@ -14,7 +14,7 @@ struct StoreFacts {
   let time: UInt64
   let pageByteCount: Int
   let segmentByteCount: Int
-  /// The number of pages of the newest generation, in use or free.
+  /// The number of pages, in use or free, in the newest generation.
   let pageCount: Int
   let freePageCount: Int
   /// The length of the page file, in bytes.
@@ -40,7 +40,7 @@ struct StoreFacts {
 
   /// Returns whether another process, or this process, has the store open.
   ///
-  /// Must be called before the command opens the store.
+  /// Call this method before the command opens the store.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

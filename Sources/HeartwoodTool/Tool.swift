@@ -74,7 +74,7 @@ enum Tool {
 
   /// Ensures that descriptors 0 to 2 are open.
   ///
-  /// If standard output were closed, a file of the store could get its descriptor and be
+  /// If standard output were closed, one of the store's files could get its descriptor and be
   /// overwritten.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0

@@ -17,7 +17,7 @@ struct Arguments {
   ///   missing.
   /// - Parameters:
   ///   - wanted: The expected form of the value, for error messages.
-  ///   - read: Parses the value; returns `nil` if it is invalid.
+  /// - read: A closure that parses the value, or returns `nil` if the value is invalid.
   mutating func value<V>(
     of name: String, _ wanted: String, _ read: (String) -> V?
   ) throws -> V? {
@@ -37,7 +37,9 @@ struct Arguments {
     return result
   }
 
-  /// Consumes the next argument that is not an option (`-` is not one).
+  /// Consumes the next argument that is not an option.
+  ///
+  /// A single `-` is not an option.
   mutating func operand() -> String? {
     guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
@@ -45,7 +47,9 @@ struct Arguments {
     return words.remove(at: index)
   }
 
-  /// Throws an error that names the first argument that was not consumed, if there is one.
+  /// Throws an error if an argument was not consumed.
+  ///
+  /// The error names the first such argument.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =

@@ -36,7 +36,7 @@ struct AtCommand: Command {
     moment = (text, try Self.moment(text))
   }
 
-  /// Parses a DATE.
+  /// Parses the DATE operand.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
       throw CommandError.usage("DATE \(text.visible) is not valid: use \(Moment.wanted).")
@@ -93,7 +93,7 @@ extension Past {
       throw CommandError.failure("No states are kept yet. Run: quakes import FILE")
     }
     throw CommandError.failure(
-      "No state as old as \(text.visible) is kept: the oldest is \(first.time). Run quakes at to "
-        + "list all states.")
+      "No state as old as \(text.visible) is kept; the oldest one is from \(first.time). Run "
+        + "quakes at to list all states.")
   }
 }

@@ -25,7 +25,8 @@ struct DiffCommand: Command {
   init(_ arguments: inout Arguments) throws {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
-      throw CommandError.usage("A is missing. Usage: quakes diff A [B], with dates from quakes at.")
+      throw CommandError.usage(
+        "The date A is missing. Usage: quakes diff A [B], with dates from quakes at.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }
@@ -36,7 +37,8 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // The contexts pin both states, so that these remain readable if another process releases them.
+    // Each context pins its state, so that the state remains readable if another process releases
+    // it.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
     _ = try after.count(for: FetchRequest<Quake>())

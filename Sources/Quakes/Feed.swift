@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of a GeoJSON summary feed of the Geological Survey (USGS) that a ``Quake`` uses.
+/// The parts of a GeoJSON summary feed from the US Geological Survey (USGS) that a ``Quake`` uses.
 ///
 /// The feeds are described at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 struct Feed: Decodable, Sendable {
@@ -82,7 +82,7 @@ struct Feed: Decodable, Sendable {
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)
-      return "it is not JSON."
+      return "its content is not JSON."
     } catch {
       return "\((error as NSError).userInfo["NSDebugDescription"] ?? error.localizedDescription)"
     }

@@ -65,9 +65,10 @@ struct ListCommand: Command {
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints the quakes of a generation.
+  /// Prints the quakes in a generation.
   ///
-  /// - Parameter name: The time of the generation, for the output; `nil` for the newest generation.
+  /// - Parameter name: The time of the generation, for the output, or `nil` for the newest
+  ///   generation.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {
@@ -105,8 +106,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // With a location, the store finds the quakes in a square; the circle and then the limit are
-      // applied to the result.
+      // If a location is given, the store finds the quakes in a square. The circle and then the
+      // limit are applied to the result.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

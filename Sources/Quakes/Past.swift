@@ -3,12 +3,13 @@ import Heartwood
 
 /// The states of a store that imports have kept.
 ///
-/// Each state is a named generation; the name says what created the state and when. An import also
-/// keeps the state that it finds if no import created that state, so that the import can be undone.
+/// Each state is a named generation whose name says what created the state and when. If the state
+/// that an import finds was not created by an import, it is kept too, so that the import can be
+/// undone.
 struct Past {
   /// The command that created a state.
   enum Origin: String, Encodable {
-    /// Any other change; an import found and kept the resulting state.
+    /// Any other change, whose result an import found and kept.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -49,7 +50,7 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // An import may have found the state that another import had just created; list that state
+    // An import may have found a state that another import had just created. List that state only
     // once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }

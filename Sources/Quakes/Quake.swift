@@ -3,7 +3,7 @@ import Heartwood
 
 /// An earthquake, or a blast that shook the ground like one.
 ///
-/// This class is the entire model: the attributes, the unique constraint and the indexes.
+/// This class is the entire model: its attributes, its unique constraint and its indexes.
 final class Quake: ManagedObject {
   /// The code of the network that reported the quake, followed by the quake's code in that network,
   /// such as `nc73275410`.
@@ -36,7 +36,7 @@ final class Quake: ManagedObject {
 struct QuakeStore {
   let path: String
 
-  /// The default store, used without `--store`.
+  /// The default store, which is used if `--store` is not given.
   static var usual: QuakeStore {
     let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))

@@ -74,7 +74,7 @@ enum Quakes {
 
 /// A command of the program.
 protocol Command {
-  /// The name on the command line.
+  /// The name of the command on the command line.
   static var name: String { get }
   /// A short description.
   static var summary: String { get }
@@ -86,7 +86,7 @@ protocol Command {
   func run(in store: QuakeStore) async throws
 }
 
-/// An error that ends the program, with a sentence that says what to do.
+/// An error that ends the program, with a message that says what to do.
 struct CommandError: Error {
   let sentence: String
   let exitCode: Int32

@@ -13,9 +13,11 @@ final class Screen {
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Switches to the alternate screen; ``close()`` restores the original one.
+  /// Switches to the alternate screen.
   ///
-  /// - Parameter handler: Called with each event, on any thread.
+  /// ``close()`` restores the original screen.
+  ///
+  /// - Parameter handler: A closure that is called with each event, on any thread.
   init(_ handler: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original

@@ -11,8 +11,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
 
-  /// The string with control characters replaced by spaces, because those in a feed could disturb
-  /// the terminal.
+  /// The string with control characters replaced by spaces, because control characters in a feed
+  /// could disturb the terminal.
   var visible: String {
     String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }

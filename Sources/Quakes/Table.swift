@@ -33,10 +33,10 @@ struct Table {
 
 /// Returns a bar whose length is proportional to the count, in steps of an eighth of a column.
 ///
-/// The bar of the greatest count has the full width.
+/// The bar for the greatest count has the full width.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
-  // Every count above 0 is visible.
+  // Make every count above 0 visible.
   let eighths = max(1, count * width * 8 / greatest)
   let end = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
   return String(repeating: "█", count: eighths / 8) + end

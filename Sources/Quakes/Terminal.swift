@@ -2,7 +2,8 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether the output has colours, which requires a terminal and that `NO_COLOR` is not set.
+  /// Whether the output has colours, which requires that it is a terminal and that `NO_COLOR` is
+  /// not set.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -21,7 +22,9 @@ enum Terminal {
   }
 }
 
-/// A terminal colour, whose raw value is its number in escape sequences.
+/// A terminal colour.
+///
+/// Its raw value is its number in escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32
@@ -34,7 +37,7 @@ enum Color: Int {
   }
 }
 
-/// The progress line of a long command, shown only if standard error is a terminal.
+/// The progress line of a long command, which is shown only if standard error is a terminal.
 struct ProgressLine: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

@@ -32,8 +32,8 @@ struct UndoCommand: Command {
       )
     }
     let changes = try revert(step, in: container)
-    // Keep older states for further undos; the next import releases the ones that are no longer
-    // needed.
+    // Keep older states, so that more imports can be undone. The next import releases the states
+    // that are no longer needed.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())
@@ -56,8 +56,8 @@ struct UndoCommand: Command {
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
-        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so it "
-          + "was not undone. Run quakes diff \(time) to see the changes.")
+        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so that "
+          + "import was not undone. Run quakes diff \(time) to see the changes.")
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// A circle on the earth.
+/// A circle on the surface of the earth.
 struct Vicinity {
   private let latitude: Double
   private let longitude: Double
@@ -41,7 +41,7 @@ struct Vicinity {
 
   /// The predicate for a square around the circle.
   ///
-  /// The store can evaluate this predicate, but not one for the circle.
+  /// The store can evaluate this predicate, but not a predicate for the circle.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius

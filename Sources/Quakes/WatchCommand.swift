@@ -3,9 +3,9 @@ import Heartwood
 
 /// `quakes watch`: shows a live list that updates after each import.
 ///
-/// The list belongs to a pinned context, so all its quakes are from one generation, however many
-/// other programs write. ``RemoteChanges`` reports their commits; merging the history advances the
-/// context, and the results controller reports the resulting changes.
+/// The list belongs to a pinned context, so all its quakes are from one generation, even while
+/// other programs write. ``RemoteChanges`` reports commits by other programs. Merging the history
+/// advances the context, and the results controller reports the resulting changes.
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary = "show a live list that updates after each import"

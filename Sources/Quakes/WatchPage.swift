@@ -61,8 +61,10 @@ import Heartwood
 
   // MARK: JSON output
 
-  /// The content of one line of JSON: the newest quakes in the first line, and the effect of a
-  /// change in each further line.
+  /// The content of one line of JSON.
+  ///
+  /// The first line contains the newest quakes, and each further line contains the effect of a
+  /// change.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?

@@ -120,7 +120,7 @@ extension SimulatedDisk {
       try requirePower()
       guard let memory = content.share(file.number, byteCount) else {
         throw StorageError(
-          .io, "Cannot map: the file is shorter than the mapping.", file: file.path)
+          .io, "Cannot map the file, because it is shorter than the mapping.", file: file.path)
       }
       return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
     }

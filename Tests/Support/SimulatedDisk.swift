@@ -222,7 +222,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       let location = MemoryPath(path)
       guard let entry = content.entry(at: location) else { return }
-      guard entry != .directory else { throw MemoryPath.isNoFile("remove", path) }
+      guard entry != .directory else { throw MemoryPath.isNoFile("remove the file", path) }
       try change(.remove, path) { $0.remove(location, entry) }
     }
   }
@@ -233,7 +233,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       let (old, new) = (MemoryPath(source), MemoryPath(target))
       precondition(old.parent == new.parent, "only renames within a directory are simulated")
       guard let entry = content.entry(at: old) else {
-        throw MemoryPath.isNoFile("rename", source)
+        throw MemoryPath.isNoFile("rename the file", source)
       }
       let replaced = content.entry(at: new)
       guard replaced != .directory, entry != .directory || replaced == nil else {

@@ -23,12 +23,13 @@ struct MaintenanceCommandTests {
       try opened.write { try $0.keyspace("rings").put(1873, [1]) }
     }
     #expect(try store.run("keys", "rings", "--named", "other").output == "1871\n1872\n")
-    try store.run("keep", "other").expectComplaint("Release it first", exitCode: 1)
+    try store.run("keep", "other").expectComplaint("Release that generation first", exitCode: 1)
     try store.run("release", "othr").expectComplaint("Did you mean other?", exitCode: 1)
     try store.run("release", "other").expectFine()
     let released = try store.run("release", "a name", "--json").json()
     #expect(released["name"] as? String == "a name")
-    try store.run("keys", "--named", "other").expectComplaint("No generation is kept", exitCode: 1)
+    try store.run("keys", "--named", "other").expectComplaint(
+      "There is no generation named", exitCode: 1)
     try store.run("keys", "--at", "\(newest)").expectComplaint(
       "heartwoodctl generations", exitCode: 1)
     try store.expectSound { opened throws in
@@ -116,7 +117,8 @@ struct MaintenanceCommandTests {
     for inside in [store.path + "/x", newest + "/../" + "store/x"] {
       try store.run("copy", inside).expectComplaint("is in the directory of", exitCode: 1)
     }
-    try store.run("copy", newest).expectComplaint("a copy never replaces anything", exitCode: 1)
+    try store.run("copy", newest).expectComplaint(
+      "a copy never replaces existing files", exitCode: 1)
     try store.run("copy", store.path + "-x", "--named", "befor").expectComplaint(
       "Did you mean before?", exitCode: 1)
     try store.expectSound()

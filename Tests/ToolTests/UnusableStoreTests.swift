@@ -41,7 +41,7 @@ struct UnusableStoreTests {
     let bytes = Data(repeating: 0x41, count: byteCount)
     try bytes.write(to: URL(fileURLWithPath: directory.path(of: "pages")))
     for run in try runs(directory.path) {
-      run.expectComplaint("lacks the signature", exitCode: 1)
+      run.expectComplaint("does not have the signature", exitCode: 1)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["pages"])
   }

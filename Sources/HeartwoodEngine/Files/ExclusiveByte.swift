@@ -1,4 +1,5 @@
-/// A lock on one byte of a file, which excludes other processes and other threads of this process.
+/// A lock on one byte of a file, which excludes both other processes and other threads of this
+/// process.
 ///
 /// The kernel grants the byte lock to the open file, not to a thread. A thread lock is therefore
 /// acquired before the byte lock and released after it. A read-only process can lock the byte only
@@ -31,13 +32,13 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits until the lock is free, then runs `body` while holding it.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait if the initialiser was given no
-  ///   timeout.
-  /// - Throws: Any error that `body` throws, or `busy` if the timeout expires before `body` runs.
+  /// - Parameter timeout: The number of milliseconds to wait, if the initialiser's timeout is
+  ///   `nil`.
+  /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was requested out of order")
+    assert(LockOrder.enter(range.lowerBound, of: file), "A lock was requested out of lock order.")
     defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }
@@ -59,8 +60,8 @@ package final class ExclusiveByte: Sendable {
       guard SystemThread.monotonicMilliseconds - clock < timeout else {
         throw StorageError(
           .busy,
-          "Another process held a lock of the store for longer than `busyTimeout`. Check whether "
-            + "a process that has the store open is suspended.", file: file.path)
+          "Another process has held one of the store's locks for longer than `busyTimeout`. Check "
+            + "whether a process that has the store open is suspended.", file: file.path)
       }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)

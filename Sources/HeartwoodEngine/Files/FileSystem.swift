@@ -24,12 +24,12 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Returns a view of this file system that holds the directory at `path` open.
   ///
-  /// The view resolves names in that directory relative to the open directory, even if the
-  /// directory's path changes, and does not follow links.
+  /// The view resolves names relative to the open directory, even if the directory has been moved,
+  /// and does not follow links.
   ///
-  /// - Parameter newFileMode: The mode of files that are created in the directory before the file
-  ///   `pages` exists, or `nil` for the default of the process. Later files take their mode and
-  ///   group from `pages`.
+  /// - Parameter newFileMode: The mode of files that are created in the directory before the
+  ///   `pages` file exists, or `nil` for the default of the process. Later files take their mode
+  ///   and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
   /// Returns the identity of the regular file at the given path, or `nil` if there is none.
@@ -41,10 +41,11 @@ package protocol FileSystem: AnyObject, Sendable {
   /// no permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
-  /// Returns a stamp that changes whenever a name in the directory changes.
+  /// Returns a stamp that changes whenever a name is added to, removed from or changed in the
+  /// directory.
   ///
-  /// If two calls return equal stamps, no name changed between them. The result is `nil` shortly
-  /// after a change, because another change at that time might not alter the stamp.
+  /// If two calls return equal stamps, no name changed between them. Shortly after a change, the
+  /// result is `nil`, because another change might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
@@ -74,9 +75,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The watch ends when the returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
 
-  /// The identity of the file system.
-  ///
-  /// Two open files can be the same file only if their file systems have the same domain.
+  /// An identity that two file systems share only if they can open the same files.
   var domain: ObjectIdentifier { get }
 
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
@@ -103,14 +102,14 @@ extension FileSystem {
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
 
-  // Defaults for file systems without permissions.
+  // These defaults are for file systems without permissions.
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
   }
 
   package func mode(of path: String) throws(StorageError) -> UInt16? { nil }
 
-  // Defaults for file systems that only this process can change.
+  // These defaults are for file systems that only this process can change.
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem { self }
@@ -126,7 +125,7 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp of directories whose names only this process changes.
+  /// The stamp for every directory whose names only this process changes.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -146,14 +145,14 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Fills `target` with the bytes from `offset` on, and returns the number of bytes read.
+  /// Reads bytes from `offset` on into `target`, and returns the number of bytes read.
   ///
-  /// The result is less than `target.count` only if the file ends there.
+  /// The result is less than the length of `target` only if the file ends before `target` is full.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes all `parts` consecutively, starting at `offset`.
   ///
-  /// Throws an error unless all bytes were written.
+  /// If not all bytes can be written, an error is thrown.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
 
   /// Returns the length of the file in bytes.
@@ -177,11 +176,12 @@ package protocol File: AnyObject, Sendable {
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
   func allocatedByteCount() throws(StorageError) -> UInt64
 
-  /// Makes the length and all earlier writes durable, with the strongest sync that the platform
-  /// offers.
+  /// Makes the file's length and all earlier writes durable, with the strongest sync that the
+  /// platform offers.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes from `offset` on, read-only, until the returned mapping is released.
+  /// Maps `byteCount` bytes from `offset` on as read-only memory, until the returned mapping is
+  /// released.
   ///
   /// Returns `nil` if the file system does not support mappings. The range may extend past the end
   /// of the file, but accessing bytes past the end terminates the process.
@@ -195,8 +195,8 @@ package protocol File: AnyObject, Sendable {
 
   /// Tries to set, convert or release a lock on a range of bytes.
   ///
-  /// Returns `false` if another owner holds a conflicting lock. This open file owns the lock, which
-  /// is released when the process ends.
+  /// Returns `false` if another owner holds a conflicting lock. The lock belongs to this open file,
+  /// and is released when the process ends.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
@@ -250,9 +250,9 @@ package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
   /// A closure that is called before each access to shared memory.
   ///
-  /// Its arguments are the offset and whether the access may change the memory. Accesses to words
-  /// that processes share are input and output, like system calls, so a test file system may
-  /// intercept them.
+  /// Its arguments are the offset of the access, and whether the access may change the memory. Like
+  /// system calls, accesses to memory that processes share are input and output, so a test file
+  /// system can intercept them.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

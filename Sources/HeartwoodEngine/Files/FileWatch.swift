@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Wakes a thread when a process touches a file; see ``File/touch()``.
+/// A watch on a file, which wakes a thread when a process calls ``File/touch()`` on that file.
 ///
 /// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
@@ -101,7 +101,7 @@ final class PosixFileWatch: FileWatch {
       guard !origin.isInherited else { return }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return }
-      // Drain the events. Their contents do not matter.
+      // Drain the event queue. The contents of the events do not matter.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         _ = read(descriptor, buffer.baseAddress, buffer.count)
       }

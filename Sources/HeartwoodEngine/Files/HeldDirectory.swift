@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// The open directory of a store; see ``FileSystem/entering(_:newFileMode:)``.
+/// A store's directory, which is held open; see ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
   /// The prefix of all paths in the directory: its own path and a slash.
   private let prefix: String
   private let ownDescriptor: Int32
-  /// The mode of files that are created before the file `pages` exists, or `nil` for the default of
+  /// The mode of files that are created before the `pages` file exists, or `nil` for the default of
   /// the process.
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
@@ -64,11 +64,11 @@ final class HeldDirectory: Sendable {
       SystemCalls.open(name, flags, in: directory, mode: mode ?? 0o644)
     }
     if case .failure(let error) = result, error.code == EEXIST { return nil }
-    let descriptor = try result.get("create", path)
-    // Ignore failures of the next two calls: the process may lack permission, or the file system
+    let descriptor = try result.get("create the file", path)
+    // Ignore failures of `fchown` and `fchmod`: the process may lack permission, or the file system
     // may have no modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
-    // Set the mode again, because the umask was applied to it when the file was created.
+    // Set the mode again, because the process's umask was applied to it when the file was created.
     if let mode { _ = fchmod(descriptor, mode) }
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
@@ -109,14 +109,13 @@ final class HeldDirectory: Sendable {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// A time that is not later than the timestamp that a change to the names would get now.
+  /// The current time as a change's timestamp would show it, or an earlier time.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // Linux takes the timestamps of changes from this clock, which advances every few
-      // milliseconds.
+      // Linux takes timestamps from this clock, which advances every few milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock
@@ -132,7 +131,7 @@ final class HeldDirectory: Sendable {
   #endif
   /// The maximum number of nanoseconds by which a timestamp can be ahead of `changeClock`.
   ///
-  /// Timestamps can be ahead on kernels that make them unique.
+  /// Some kernels move timestamps ahead of the clock to make them unique.
   private static let clockLead: Int64 = 20_000_000
   /// A duration, in nanoseconds, that is longer than one tick of a file system that stores
   /// timestamps in whole seconds.

@@ -12,9 +12,9 @@
 /// mutexes, and because they support waits with a timeout.
 ///
 /// In a child process created by `fork`, the methods of a lock inherited from the parent do
-/// nothing. A thread that does not exist in the child may hold the lock, and destroying its
-/// condition variable would wait for such threads. The child must not use the state that such a
-/// lock guards; skipping the calls only keeps deinitialisers from hanging.
+/// nothing. The lock may be held by a thread that does not exist in the child, and destroying the
+/// condition variable would wait for such threads. Because the calls are skipped, deinitialisers do
+/// not hang, but the child still must not use the state that such a lock guards.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -64,7 +64,7 @@ package final class Lock: @unchecked Sendable {
 
   /// Releases the lock, waits, and acquires the lock again.
   ///
-  /// The wait ends when ``wakeAll()`` is called, or after `milliseconds` of the monotonic clock;
+  /// The wait ends when ``wakeAll()`` is called, or after the given time on the monotonic clock;
   /// `nil` means no time limit. The wait may also end early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }

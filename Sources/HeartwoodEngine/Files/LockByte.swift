@@ -1,4 +1,4 @@
-/// The offsets of the lock bytes in the file `locks`.
+/// The offsets of the lock bytes in the `locks` file.
 package enum LockByte {
   package static let presenceReadWrite: UInt64 = 0
   package static let presenceReadOnly: UInt64 = 1
@@ -10,11 +10,13 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
-  /// The first byte of the row locks: the process that owns row r of the file `holders` locks byte
-  /// `holderRow` + r.
+  /// The first byte of the row locks.
+  ///
+  /// The process that owns row r of the `holders` file locks byte `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first byte of the generation locks: every process in which generation g is live holds a
-  /// shared lock on byte `live` + g.
+  /// The first byte of the generation locks.
+  ///
+  /// Every process in which generation g is live holds a shared lock on byte `live` + g.
   package static let live: UInt64 = 1 << 40
   /// The first byte of the holder locks, with which processes record what they have open and hold;
   /// see `HolderLock`.

@@ -3,7 +3,8 @@
 /// Debug builds trap on a request that violates the order in `Docs/Internals/Concurrency.md`, even
 /// if no other thread holds a conflicting lock at that moment.
 ///
-/// Called only from `assert`, so release builds do not check the order. Thread-safe.
+/// Its methods are called only from `assert`, so release builds do not check the order.
+/// Thread-safe.
 package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
   private static let ofThisProcess = LockOrder()

@@ -1,10 +1,10 @@
 extension FileSystem {
   /// Checks that the file system of `file` supports locks that belong to open files.
   ///
-  /// A lock that is set through one opening of the file must be visible through a second one, and
-  /// must remain set after a third one is closed. If locks belonged to processes instead, closing
-  /// the third one would release the lock, and two openings of a store in one process would not
-  /// exclude each other.
+  /// The file is opened three times. A lock that is set through the first descriptor must be
+  /// visible through the second one, and must remain set after the third one is closed. If locks
+  /// belonged to processes instead, closing the third descriptor would release the lock, and two
+  /// stores that one process opened at the same path would not exclude each other.
   ///
   /// - Parameter byte: A byte that is used for nothing else. The probe locks it in shared mode, so
   ///   that concurrent probes do not disturb each other.
@@ -27,8 +27,8 @@ extension FileSystem {
     guard isSeen else {
       throw StorageError(
         .unsupportedFileSystem,
-        "File locks do not work on this file system: a lock is not visible to other openings of "
-          + "the file. Keep the store on a local disk.", file: file.path)
+        "File locks do not work on this file system: a lock set through one descriptor is not "
+          + "visible through another. Keep the store on a local disk.", file: file.path)
     }
   }
 }

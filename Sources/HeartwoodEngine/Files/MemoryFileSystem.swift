@@ -1,8 +1,8 @@
 /// A file system whose files exist only in the memory of this process.
 ///
 /// Nothing in it is durable, so every sync succeeds immediately. Only the root directory exists at
-/// first; other directories must be created, as on a disk. A removed file stays usable through its
-/// open references.
+/// first; other directories must be created, as on a disk. A removed file can still be used by code
+/// that has it open.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -63,7 +63,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package func remove(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let location = MemoryPath(path)
-      guard !directories.contains(location) else { throw MemoryPath.isNoFile("remove", path) }
+      guard !directories.contains(location) else {
+        throw MemoryPath.isNoFile("remove the file", path)
+      }
       files[location] = nil
     }
   }
@@ -72,7 +74,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       let (old, new) = (MemoryPath(source), MemoryPath(target))
       if directories.contains(old) { return try renameDirectory(old, to: new, target) }
-      guard let content = files[old] else { throw MemoryPath.isNoFile("rename", source) }
+      guard let content = files[old] else { throw MemoryPath.isNoFile("rename the file", source) }
       guard !directories.contains(new) else { throw MemoryPath.isTaken(target) }
       try requireDirectory(new.parent, for: target)
       files[old] = nil
@@ -205,8 +207,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the new end, because a later extension must read
-  /// as zeros.
+  /// Changes the length, and clears the bytes past the new end so that they read as zeros if the
+  /// file is extended later.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -244,8 +246,8 @@ private final class MemoryContent: @unchecked Sendable {
   /// Returns the memory that all mappings of this file share, or `nil` if the file has fewer than
   /// `count` bytes.
   ///
-  /// The memory begins as a copy of the file's bytes and is independent of them afterwards, because
-  /// code that maps a file does not also read or write it.
+  /// The memory starts as a copy of the file's bytes. It is not kept consistent with them, because
+  /// code that maps a file does not also read or write the file.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {
@@ -313,7 +315,9 @@ private final class MemoryFile: File {
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
     guard let memory = content.shared(byteCount) else {
-      throw StorageError(.io, "Cannot map: the file is shorter than the mapping.", file: path)
+      throw StorageError(
+        .io,
+        "Cannot map the file, because it is shorter than the mapping.", file: path)
     }
     // The mapping keeps the memory alive after the last reference to the file is released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
@@ -337,6 +341,8 @@ private final class MemoryFile: File {
 
   private func requireWritable() throws(StorageError) {
     guard !isWritable else { return }
-    throw StorageError(.io, "Cannot write: the file was opened for reading only.", file: path)
+    throw StorageError(
+      .io,
+      "Cannot write to the file, because it was opened for reading only.", file: path)
   }
 }

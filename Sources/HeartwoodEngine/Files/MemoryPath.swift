@@ -1,10 +1,10 @@
-/// A normalised path: `a//b/.` and `/a/b` are equal.
+/// A normalised path, so that `a//b/.` equals `/a/b`.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. Splitting every path took one eighth of the running time
-    // of simulations.
+    // Nearly all paths are already normal. When every path was split, that took one eighth of a
+    // simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -78,6 +78,9 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func isTaken(_ path: String) -> StorageError {
-    StorageError(.io, "Cannot rename: this name is taken, or inside the source.", file: path)
+    StorageError(
+      .io,
+      "Cannot rename to this path, because it already exists or lies inside the source.",
+      file: path)
   }
 }

@@ -9,26 +9,28 @@
 /// Tracks the descriptors of this process's open files, and the memory that the process shares with
 /// other processes.
 ///
-/// A lock on an open file is held as long as any copy of the file's descriptor exists. A child
-/// process created by `fork` would therefore hold its parent's locks, and other processes would see
-/// what the child writes to shared memory. To prevent both, a handler that runs in the child before
-/// `fork` returns closes the copied descriptors and replaces the shared memory with private memory.
+/// The kernel holds a lock on an open file as long as any copy of the file's descriptor exists. A
+/// child process created by `fork` would therefore hold its parent's locks, and other processes
+/// would see what the child writes to shared memory. To prevent both, a handler that runs in the
+/// child before `fork` returns closes the copied descriptors and replaces the shared memory with
+/// private memory.
 ///
-/// `lock` is held during the fork, and from before a file is opened until its descriptor is
-/// registered, so that the child knows all the descriptors that were copied. The handler in the
-/// child must neither allocate memory nor wait.
+/// `lock` is held during a fork. It is also held from before a file is opened until the file's
+/// descriptor is registered, so that the child knows all descriptors that were copied. The handler
+/// in the child must neither allocate memory nor wait.
 enum OpenDescriptors {
   /// The result of registering the fork handlers on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // A plain mutex, because a `Lock` does nothing in a child process.
+  // This is a plain mutex, because a `Lock` does nothing in a child process.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // Marked unsafe because the compiler cannot check that both are accessed only under `lock`.
+  // These are marked unsafe because the compiler cannot check that they are accessed only under
+  // `lock`.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
@@ -60,8 +62,8 @@ enum OpenDescriptors {
 
   /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must not set locks through the descriptor, and must close it. This method also
-  /// holds `lock`, because opening a file briefly occupies all free descriptors from 0 to 2.
+  /// The caller must not set locks through the descriptor, and must close it. This method holds
+  /// `lock` too, because opening a file temporarily occupies all free descriptors from 0 to 2.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -82,8 +84,8 @@ enum OpenDescriptors {
 
   /// Closes and unregisters a descriptor.
   ///
-  /// Both happen under `lock`, because another thread may be given the same descriptor number as
-  /// soon as the descriptor is closed.
+  /// Both steps happen under `lock`, because the kernel may reuse the number as soon as the
+  /// descriptor is closed.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
@@ -110,7 +112,7 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Closes the descriptors and replaces the shared memory that a child process inherited.
+  /// Closes the descriptors that a child process inherited, and replaces its shared memory.
   ///
   /// The thread that called `fork` holds `lock`.
   private static func startChild() {

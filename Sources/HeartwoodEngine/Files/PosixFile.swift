@@ -48,12 +48,12 @@ final class PosixFile: File {
     var done = 0
     while done < target.count {
       let result = SystemCalls.retrying {
-        // Darwin rejects transfers of 2 GiB and more, so larger ones are split.
+        // Darwin rejects transfers of 2 GiB or more, so split them.
         pread(
           descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
           off_t(offset) + off_t(done))
       }
-      let count = try result.found("read", path)
+      let count = try result.found("read the file", path)
       if count == 0 { break }
       done += count
     }
@@ -74,11 +74,12 @@ final class PosixFile: File {
           pwritev(descriptor, buffer.baseAddress.unsafelyUnwrapped + first, Int32(count), position)
         }
       }
-      var written = try result.get("write", path)
+      var written = try result.get("write to the file", path)
       let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
       guard written > 0 || !remaining else {
         throw StorageError(
-          .io, "Cannot write: the operating system wrote no bytes. Try again.", file: path)
+          .io,
+          "Cannot write to the file: the operating system wrote no bytes. Try again.", file: path)
       }
       position += off_t(written)
       while first < vectors.count, written >= vectors[first].iov_len {
@@ -123,14 +124,14 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Do not reserve existing blocks again: where the system has no operation for this, the C
-    // library writes to each block of the range, and another process may be writing there.
+    // Do not reserve existing blocks again. Where the system has no operation for this, the C
+    // library writes to each block of the range, which another process may be writing to.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // On Darwin, allocating space does not change the length, and only some file systems support
-      // it. The others allocate space when bytes are written.
+      // On Darwin, allocating space does not change the file's length. File systems that do not
+      // support this call allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
@@ -168,7 +169,7 @@ final class PosixFile: File {
   }
 
   func sync() throws(StorageError) {
-    _ = try SystemCalls.sync(try descriptor()).get("sync", path)
+    _ = try SystemCalls.sync(try descriptor()).get("sync the file", path)
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
@@ -194,7 +195,7 @@ final class PosixFile: File {
     let descriptor = try descriptor()
     let address = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, off_t(offset))
     guard let address, address != MAP_FAILED else {
-      throw SystemError(code: errno).refusal("map", path)
+      throw SystemError(code: errno).refusal("map the file", path)
     }
     return MutableBytes(address, count: byteCount)
   }
@@ -248,7 +249,7 @@ final class PosixFile: File {
 
   private func lockError(_ error: SystemError) -> StorageError {
     guard [ENOLCK, EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
-      return error.refusal("lock", path)
+      return error.refusal("lock the file", path)
     }
     return StorageError(
       .unsupportedFileSystem,
@@ -261,7 +262,8 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` stands for the current time, and write permission is sufficient for setting that.
-    _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
+    // `nil` stands for the current time, which anyone with write permission may set.
+    _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
+      "update the modification time", path)
   }
 }

@@ -19,7 +19,7 @@ package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
 
-  /// The domain that all instances share, because they access the same files.
+  /// The domain, which all instances share because they access the same files.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
@@ -37,8 +37,7 @@ package final class PosixFileSystem: FileSystem {
   /// size limit.
   ///
   /// Such a write must fail with an error instead of ending the process. The signal is ignored from
-  /// the first opening of a store on, unless the program has set a handler, which then stays in
-  /// use.
+  /// the time when a store is first opened, unless the program has set a handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -84,7 +83,7 @@ package final class PosixFileSystem: FileSystem {
   ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
-      // Without O_NONBLOCK, opening a pipe with this name would block for ever.
+      // Without O_NONBLOCK, opening a pipe with this name would block forever.
       case .read: O_RDONLY | O_NONBLOCK | O_NOFOLLOW
       case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
@@ -115,7 +114,7 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ENOTDIR:
       throw MemoryPath.isNoDirectory(path)
     case .failure(let error):
-      throw error.refusal("open", path)
+      throw error.refusal("open the file", path)
     }
   }
 
@@ -135,7 +134,7 @@ package final class PosixFileSystem: FileSystem {
     let place = try place(path)
     let result = SystemCalls.retrying { unlinkat(place.directory, place.name, 0) }
     if case .failure(let error) = result, error.code == ENOENT { return }
-    _ = try result.get("remove", path)
+    _ = try result.get("remove the file", path)
   }
 
   package func rename(_ source: String, to target: String) throws(StorageError) {
@@ -143,7 +142,7 @@ package final class PosixFileSystem: FileSystem {
     let result = SystemCalls.retrying {
       renameat(old.directory, old.name, new.directory, new.name)
     }
-    _ = try result.get("rename", source)
+    _ = try result.get("rename the file or directory", source)
   }
 
   package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
@@ -242,8 +241,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit needs a number, and a system call for it would double the system calls of a
-  /// commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit needs a number. Obtaining the number with a system call would double the number of
+  /// system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

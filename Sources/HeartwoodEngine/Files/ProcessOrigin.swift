@@ -3,11 +3,11 @@ import Synchronization
 /// The process in which a value was created.
 ///
 /// After `fork`, the child has copies of all its parent's values but must not use them: the files
-/// belong to the parent, and the threads that held its locks do not exist in the child. A check
-/// costs one load and one comparison.
+/// belong to the parent, and threads that held the parent's locks do not exist in the child.
+/// Checking this costs one load and one comparison.
 package struct ProcessOrigin: Sendable {
-  // The number of forks that lead from the first process to this one. The handler that
-  // `OpenDescriptors` registers increments it in each child.
+  // The number of forks between the first process and this one. The handler that `OpenDescriptors`
+  // registers increments it in each child.
   private static let forkCount = Atomic<UInt64>(0)
 
   private let forkCount: UInt64

@@ -24,9 +24,9 @@ enum SystemCalls {
     }
   }
 
-  // The commands for open-file-description locks, which the Swift overlays for Linux do not import
-  // from <fcntl.h>. They are available in Linux 3.15 and later and in macOS 10.11 and later (in the
-  // public headers since the macOS 14 SDK).
+  // These are the commands for open-file-description locks, which the Swift overlays for Linux do
+  // not import from <fcntl.h>. They are available in Linux 3.15 and later and in macOS 10.11 and
+  // later (in the public headers since the macOS 14 SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37
@@ -48,8 +48,8 @@ enum SystemCalls {
 
   /// Closes a descriptor.
   ///
-  /// The result is ignored: all important data has been synced before, and a second call could
-  /// close another thread's file.
+  /// The result is ignored: all important data has already been synced, and retrying could close
+  /// another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
   /// Returns the descriptor that `make` opens, with a number above those of the standard streams.
@@ -57,7 +57,7 @@ enum SystemCalls {
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Other code prints to descriptors 0 to 2, so a store must never use one of them, not even
-    // briefly. Placeholders occupy the free ones while the file is opened.
+    // briefly. Placeholders occupy the free descriptors among them while the file is opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
@@ -85,7 +85,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Punches a hole whose ends are on block boundaries.
+  /// Punches a hole that starts and ends at a block boundary.
   static func punch(
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
@@ -94,14 +94,14 @@ enum SystemCalls {
       return retrying { fcntl(descriptor, F_PUNCHHOLE, &hole) }
     #else
       guard let allocate else { return .failure(SystemError(code: ENOSYS)) }
-      // FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE of <linux/falloc.h>.
+      // The flags are FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE from <linux/falloc.h>.
       return retrying { allocate(descriptor, 0x01 | 0x02, offset, byteCount) }
     #endif
   }
 
   #if os(Linux) || os(Android)
-    /// The function `fallocate`, looked up by name because the Swift overlays leave out Linux-only
-    /// functions.
+    /// The `fallocate` function, which is looked up by name because the Swift overlays omit
+    /// Linux-only functions.
     private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
@@ -131,7 +131,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The function `statfs`, looked up by name for the same reason as `fallocate`.
+    /// The `statfs` function, which is looked up by name for the same reason as `fallocate`.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)

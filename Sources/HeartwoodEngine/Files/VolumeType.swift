@@ -4,15 +4,15 @@ package enum VolumeType: Hashable, Sendable {
   case number(UInt32)
   /// The name of the file system, on Darwin, and whether the system considers it local.
   case name(String, isLocal: Bool)
-  /// The memory of this process or of a test.
+  /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
   /// The name of the file system if it cannot hold a store, or `nil` if it can.
   ///
   /// Unsupported file systems are shared between machines, or implemented by a user-space program.
   /// Their locks may be visible to only some machines, and may be lost when a connection ends.
-  /// Their mappings do not show the writes of other machines, and a server decides what a sync
-  /// does. File systems of unknown type are accepted.
+  /// Their mappings do not show writes by other machines, and what a sync does depends on a server.
+  /// File systems of unknown type are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
@@ -32,9 +32,9 @@ package enum VolumeType: Hashable, Sendable {
     guard let name = unsupportedName else { return }
     throw StorageError(
       .unsupportedFileSystem,
-      "The directory is on a file system of type \(name), which is a network file system or "
-        + "implemented by a user-space program. Locks, mappings and syncs are not reliable there. "
-        + "Keep the store on a local disk.", file: path)
+      "The directory is on a file system of type \(name), which is a network file system or is "
+        + "implemented in user space. Locks, mappings and syncs are not reliable there. Keep the "
+        + "store on a local disk.", file: path)
   }
 
   /// The magic numbers of unsupported file systems, which never change, as `statfs` reports them.

@@ -1,8 +1,8 @@
-/// Limits the number of attempts of a loop that starts over whenever another process changes what
-/// the loop reads.
+/// Limits the attempts of a loop that starts over whenever another process changes what the loop
+/// reads.
 ///
 /// A new attempt is needed only if a change happens at exactly the wrong moment. Reaching the limit
-/// is therefore not bad luck: the files contradict each other, or another program keeps changing
+/// therefore means that the files contradict each other, or that another program keeps changing
 /// them.
 package struct Attempts {
   private var count = 0

@@ -23,7 +23,8 @@ extension Bytes {
 extension MutableBytes {
   /// Runs `body` with uninitialised stack memory.
   ///
-  /// The length should be a constant of at most 1024, because more memory may come from the heap.
+  /// The length should be a constant of at most 1024, because larger buffers may be allocated on
+  /// the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
@@ -45,11 +46,11 @@ extension MutableBytes {
 
   /// Copies `source` to `offset`, or returns `false` if `source` contains a zero byte.
   ///
-  /// If it contains one, the bytes at `offset` are undefined afterwards. One bounds check covers
-  /// the complete copy, and the last bytes are copied as one word that overlaps the word before.
-  /// Copying a short string therefore takes a few instructions, fewer than the C library's copy and
-  /// a search for zeros would. Returning at the first zero also keeps the compiler from emitting a
-  /// vector loop, whose setup would take longer than copying most keys.
+  /// If `source` contains a zero byte, the bytes at `offset` are undefined afterwards. One bounds
+  /// check covers the complete copy, and the last eight bytes are copied as a word that overlaps
+  /// the previous word. Copying a short string therefore takes fewer instructions than a call to
+  /// the C library and a search for zeros. Returning at the first zero also keeps the compiler from
+  /// emitting a vector loop, whose setup would take longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base

@@ -10,7 +10,7 @@ extension Bytes {
   /// suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
-    precondition(offset >= 0 && offset <= count, "out of bounds")
+    precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
     return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 }
@@ -24,15 +24,15 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A number computed from the six cache lines after the first; reading it acts as a software
-  /// prefetch.
+  /// A number computed from the second to seventh cache lines; reading this property prefetches
+  /// those lines.
   ///
   /// The memory system fetches these lines in parallel while the first line is still being loaded,
-  /// rather than one after the other when a search needs them. The caller must use the number;
-  /// otherwise the compiler removes the loads.
+  /// rather than one by one when a search needs them. The caller must use the number; otherwise the
+  /// compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
-    precondition(count >= 448, "out of bounds")
+    precondition(count >= 448, "The range of bytes is out of bounds.")
     return base.load(fromByteOffset: 64, as: UInt64.self)
       ^ base.load(fromByteOffset: 128, as: UInt64.self)
       ^ base.load(fromByteOffset: 192, as: UInt64.self)
@@ -51,9 +51,9 @@ extension Bytes {
   /// Returns the first index in a packed array of `length` 64-bit numbers whose element is not less
   /// than `value`, or `length` if there is none.
   ///
-  /// The search starts where `value` would be if the numbers were evenly spread, as consecutive
-  /// numbers are. A correct guess costs four loads and no branch that is hard to predict. A guess
-  /// that is off by n costs about 2 log n more loads.
+  /// The search starts by guessing the index at which `value` would be if the numbers were evenly
+  /// spaced, as consecutive numbers are. A correct guess costs four loads and no branch that is
+  /// hard to predict. A guess that is off by n costs about 2 log n more loads.
   ///
   /// - Parameter bias: A number that is added to the guess before it is truncated: a half if the
   ///   array probably contains `value`, or nearly one if `value` usually lies between two elements.

@@ -23,7 +23,9 @@ package struct Bytes {
 
   @inline(__always)
   private func check(_ offset: Int, _ byteCount: Int) {
-    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+    precondition(
+      offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
+      "The range of bytes is out of bounds.")
   }
 
   @inline(__always)
@@ -115,7 +117,7 @@ package struct Bytes {
 
 /// A borrowed, mutable run of bytes with bounds-checked access.
 ///
-/// The code that holds a run has exclusive use of its bytes.
+/// Code that holds such a run must have exclusive access to its bytes.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -132,7 +134,9 @@ package struct MutableBytes {
 
   @inline(__always)
   private func check(_ offset: Int, _ byteCount: Int) {
-    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+    precondition(
+      offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
+      "The range of bytes is out of bounds.")
   }
 
   @inline(__always)
@@ -193,7 +197,8 @@ package struct MutableBytes {
   }
 }
 
-/// Aligned memory that is initially zero, and is freed when its last reference is released.
+/// A block of aligned memory, which is initially zero and is freed when its last reference is
+/// released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {

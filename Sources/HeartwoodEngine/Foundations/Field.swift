@@ -1,8 +1,8 @@
 /// A field in the fixed byte layout of a page, a frame or a file.
 ///
-/// The code reads and writes at the offsets of these fields. The format tests compare the fields
-/// with the tables of `Docs/Reference/FileFormat.md`, so that the document and the code cannot
-/// diverge.
+/// The code uses the fields' offsets for all its reads and writes. The format tests compare the
+/// fields with the tables of `Docs/Reference/FileFormat.md`, so that the document and the code
+/// cannot diverge.
 package struct Field: Sendable, Hashable {
   package let name: String
   package let offset: Int

@@ -1,7 +1,7 @@
 /// The position of a page in the page file, counted from 0.
 ///
-/// A page keeps its number while it is in use, although each new version of its bytes is in another
-/// frame.
+/// A page keeps its number while it is in use, although each new version of the page is written to
+/// another frame.
 package typealias PageNumber = UInt32
 
 /// The position of a page image or a group header in the log, counted from 1 and never reused.
@@ -14,9 +14,9 @@ package typealias TreeID = UInt32
 
 /// One committed state of a store, identified by the number of the last log frame of its commit.
 ///
-/// Generations are ordered in time. Their numbers have gaps: a commit of *n* pages advances the
-/// number by *n* + 1 or more. Generation 0 is the empty store. A number is never used for two
-/// different states.
+/// Generations are ordered in time. Their numbers have gaps, because a commit of *n* pages
+/// increases the number by *n* + 1 or more. Generation 0 is the empty store. A number is never used
+/// for two different states.
 public struct Generation: Hashable, Comparable, Codable, Sendable {
   /// The number of the last frame of the commit, or 0 for the empty store.
   public var frame: UInt64

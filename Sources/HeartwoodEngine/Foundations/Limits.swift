@@ -2,15 +2,15 @@
 ///
 /// `Docs/Reference/Limits.md` has a row for each limit. A test compares the table with this file.
 package enum Limits {
-  /// The smallest page size: one block of common file systems, so that two pages never share a
-  /// block.
+  /// The smallest page size, which equals the block size of common file systems, so that two pages
+  /// never share a block.
   package static let minPageByteCount = 4096
-  /// The largest page size: up to this size, every offset within a page fits in 16 bits.
+  /// The largest page size, up to which every offset within a page fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key, chosen so that four entries with such keys fit in the
   /// smallest page.
   ///
-  /// This guarantees a fan-out that keeps trees shallow, and makes it possible to split every node.
+  /// This limit keeps trees shallow, and guarantees that every node can be split.
   package static let maxKeyByteCount = 960
   /// The maximum length of a value.
   ///
@@ -20,12 +20,13 @@ package enum Limits {
   /// The maximum length of a value that `withValue` copies into one buffer if the value spans
   /// pages.
   ///
-  /// Larger values are read by range, so that no single call allocates without bound.
+  /// Larger values must be read by range, so that no single call allocates an unbounded amount of
+  /// memory.
   package static let maxCopiedValueByteCount = 64 << 20
   /// The highest possible level of a node.
   ///
-  /// With a fan-out of at least four, half as many levels are enough to reach every page number. A
-  /// page with a higher level is corrupt.
+  /// With a fan-out of at least four, a tree of half as many levels can contain every page. A page
+  /// with a higher level is corrupt.
   package static let maxTreeLevel = 32
   /// The maximum length of a keyspace name in UTF-8 bytes.
   ///
@@ -63,8 +64,8 @@ package enum Limits {
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of log segments that a store has open at a time.
   ///
-  /// This is more segments than are read at the same time, yet small compared with the descriptor
-  /// limit of a process.
+  /// The limit exceeds the number of segments that are usually read at the same time, but is small
+  /// compared with a process's descriptor limit.
   package static let maxOpenSegmentCount = 32
   /// The maximum number of log segments that are kept open until they are synced.
   ///
@@ -72,19 +73,19 @@ package enum Limits {
   package static let maxUnsyncedSegmentCount = 16
   /// The maximum number of retained generations in the decision record.
   ///
-  /// If there are more, a maintenance run reclaims less.
+  /// If there are more retained generations, a maintenance run reclaims less space.
   package static let maxRetainedGenerationCount = 200
-  /// The number of rows in the file `holders`.
+  /// The number of rows in the `holders` file.
   ///
   /// A process that finds no free row is identified only by the name of its program.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock.
   ///
-  /// Each lock slows down all other lock calls in the kernel, and users mostly need to see only the
-  /// oldest generations.
+  /// Each lock slows down all other lock calls in the kernel, and users rarely need to see more
+  /// than the oldest generations.
   package static let maxHeldGenerationLockCount = 256
-  /// The maximum number of attempts of a loop that starts over when another process changes what
-  /// the loop reads.
+  /// The maximum number of times that a loop starts over because another process changed what the
+  /// loop reads.
   ///
   /// A new attempt is needed only if a change happens within microseconds, so this many attempts in
   /// a row must have another cause.
@@ -98,6 +99,6 @@ extension Limits {
   package static func requireValue(byteCount: Int) throws(StorageError) {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(
-      .tooLarge, "The value has \(byteCount) bytes; the limit is \(maxValueByteCount).")
+      .tooLarge, "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount).")
   }
 }

@@ -40,7 +40,9 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let incompatibleFormat = Kind(name: "incompatibleFormat")
     /// The path does not lead to a Heartwood store.
     public static let notAStore = Kind(name: "notAStore")
-    /// An earlier write or sync failed; the store accepts no writes until it is reopened.
+    /// An earlier write or sync failed.
+    ///
+    /// The store accepts no writes until it is reopened.
     public static let writesDisabled = Kind(name: "writesDisabled")
     /// An argument is invalid; the message explains which one and why.
     public static let invalidArgument = Kind(name: "invalidArgument")

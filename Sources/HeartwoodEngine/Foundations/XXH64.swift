@@ -184,7 +184,7 @@ extension XXH64 {
       value = value.rotated(by: 11) &* Prime.first
     }
 
-    /// Spreads every bit of the input over the result.
+    /// Mixes the bits of a number, so that every input bit affects the complete result.
     @inline(__always)
     func avalanche() -> UInt64 {
       var result = value

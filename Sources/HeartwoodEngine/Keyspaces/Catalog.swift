@@ -113,5 +113,5 @@ package enum Catalog {
     return name
   }
 
-  private static let damaged = StorageError.corrupt("A row of the catalog is corrupt.")
+  private static let damaged = StorageError.corrupt("A row in the catalog is corrupt.")
 }

@@ -1,8 +1,8 @@
 /// A position in a keyspace that can move in both directions.
 ///
-/// A cursor is not `Sendable`: only one thread at a time may use it. A cursor of a transaction sees
-/// the transaction's changes; after a change, it finds its position again by key. It must not be
-/// used after the transaction's closure has returned.
+/// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
+/// the transaction's changes; after a change, the cursor finds its position again by key. Such a
+/// cursor must not be used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)

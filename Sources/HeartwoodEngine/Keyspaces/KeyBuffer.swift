@@ -1,4 +1,4 @@
-/// Encodes or copies the key of a search to stack memory.
+/// Writes the encoded key for a lookup to stack memory.
 ///
 /// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
 /// memory. Eight zero bytes follow the key in memory, outside of `Bytes.count`, because the search
@@ -59,7 +59,7 @@ enum KeyBuffer {
   private static func tooLarge(_ byteCount: Int) -> StorageError {
     StorageError(
       .tooLarge,
-      "The encoded key has \(byteCount) bytes; the limit is \(Limits.maxKeyByteCount).")
+      "The encoded key has \(byteCount) bytes, but the limit is \(Limits.maxKeyByteCount).")
   }
 }
 

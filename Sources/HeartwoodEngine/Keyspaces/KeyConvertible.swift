@@ -1,7 +1,7 @@
 /// A value that can be a component of a key.
 ///
-/// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these conform.
-/// A custom type encodes itself as one or more of these components:
+/// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these types
+/// conform. A custom type encodes itself as one or more of these components:
 ///
 /// ```swift
 /// struct Version: KeyConvertible {
@@ -119,7 +119,7 @@ extension Float: KeyConvertible {
 
   /// Reads a floating-point number.
   ///
-  /// Throws an error if a `Float` cannot hold it exactly.
+  /// Throws an error if a `Float` cannot represent the number exactly.
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Float {
     try decoder.decodeFloat()
   }
@@ -128,7 +128,7 @@ extension Float: KeyConvertible {
 extension Optional: KeyConvertible where Wrapped: KeyConvertible {
   /// Appends the value itself, or nil, which sorts before every value.
   ///
-  /// In an optional of an optional, nil is encoded in the same way at both levels.
+  /// In a nested optional, nil is encoded in the same way at both levels.
   public func encode(into encoder: inout KeyEncoder) {
     if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
   }

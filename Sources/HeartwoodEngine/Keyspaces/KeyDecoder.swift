@@ -21,7 +21,7 @@ public struct KeyDecoder: ~Copyable {
   /// Whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next component if it is nil, and returns whether it is.
+  /// Returns whether the next component is nil, and if so, reads the component.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -52,7 +52,7 @@ public struct KeyDecoder: ~Copyable {
     case .largeInteger:
       let integer = try word()
       guard integer > UInt64(Int64.max) else {
-        throw malformed("is an integer in an invalid encoding")
+        throw malformed("is an integer with an invalid encoding")
       }
       guard let value = Value(exactly: integer) else { throw misfit(integer, type) }
       return value
@@ -97,7 +97,7 @@ public struct KeyDecoder: ~Copyable {
       isEscaped
       ? String(validating: Self.unescaped(content), as: UTF8.self)
       : String(validating: content.buffer, as: UTF8.self)
-    guard let string else { throw malformed("is a string that is not UTF-8") }
+    guard let string else { throw malformed("is a string that is not valid UTF-8") }
     return string
   }
 
@@ -112,14 +112,14 @@ public struct KeyDecoder: ~Copyable {
   package func nextKind() throws(StorageError) -> KeyTag? {
     guard !isAtEnd else { return nil }
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
-      throw .corrupt("\(ordinal(componentCount + 1)) has the unknown kind \(bytes.load8(offset)).")
+      throw .corrupt("\(ordinal(componentCount + 1)) has an unknown kind (\(bytes.load8(offset))).")
     }
     return tag
   }
 
   /// Checks that all components have been read.
   ///
-  /// Throws an error if any are left.
+  /// Throws an error if there are more components.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(
@@ -134,7 +134,7 @@ extension KeyDecoder {
     guard let tag = try nextKind() else {
       throw StorageError(
         .invalidArgument,
-        "\(ordinal(componentCount + 1)) is missing; \(asked.kindName) was requested.")
+        "\(ordinal(componentCount + 1)) is missing, but \(asked.kindName) was requested.")
     }
     offset += 1
     componentCount += 1
@@ -147,7 +147,7 @@ extension KeyDecoder {
     guard found == asked else { throw mismatch(found, asking: asked) }
   }
 
-  /// Reads eight bytes of a component.
+  /// Reads the next eight bytes of the current component.
   private mutating func word() throws(StorageError) -> UInt64 {
     guard bytes.count - offset >= 8 else { throw malformed("is truncated") }
     defer { offset += 8 }
@@ -156,7 +156,7 @@ extension KeyDecoder {
 
   private mutating func float() throws(StorageError) -> Double {
     guard let value = Double(keyBits: try word()) else {
-      throw malformed("is a number in an invalid encoding")
+      throw malformed("is a number with an invalid encoding")
     }
     return value
   }
@@ -173,7 +173,7 @@ extension KeyDecoder {
     }
     // A terminator without a following component would give a key a second encoding.
     guard zero + 1 != bytes.count else {
-      throw malformed("has a terminator, but no component follows")
+      throw malformed("ends with a terminator, but no component follows it")
     }
     offset = min(zero + 1, bytes.count)
     return (bytes.slice(start, zero - start), isEscaped)
@@ -213,7 +213,7 @@ extension KeyDecoder {
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,
-      "\(ordinal(componentCount)) is the number \(number), which does not fit \(asked).")
+      "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot hold.")
   }
 
   /// Returns the error for a component that no encoder writes in this form.

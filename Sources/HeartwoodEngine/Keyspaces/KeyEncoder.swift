@@ -1,10 +1,12 @@
-/// Encodes the components of a key, one after the other, as bytes that sort like the values.
+/// Encodes the components of a key, one after the other, as bytes that sort in the order of the
+/// values.
 ///
-/// Every component starts with a byte for its kind, so that kinds never mix and a key can be
-/// decoded. A component of a fixed length needs no terminator. In strings and byte strings, a zero
-/// byte is written as `00 FF`. Such a component is terminated by `00` if another component follows;
-/// otherwise it ends with the key. A key of one string therefore has one byte of overhead. The
-/// order and the uniqueness of keys follow from these rules:
+/// Every component starts with a byte that identifies its kind, so that components sort by kind
+/// first and a key can be decoded. A component of a fixed length needs no terminator. In strings
+/// and byte strings, a zero byte is written as `00 FF`. Such a component is terminated by `00` if
+/// another component follows; otherwise it ends with the key. A key that consists of one string
+/// therefore has one byte of overhead. The order and the uniqueness of keys follow from these
+/// rules:
 ///
 /// - Two strings that differ at a byte also differ there in their encodings. If one of the bytes is
 ///   zero, its `00` is less than the other byte.
@@ -64,7 +66,7 @@ public struct KeyEncoder: Sendable {
   /// Appends a floating-point number.
   ///
   /// -0 has the same key as 0, and all NaNs have one key, which sorts after infinity.
-  /// Floating-point numbers and integers are different kinds: 1.0 sorts after every integer.
+  /// Floating-point numbers and integers are different kinds, so 1.0 sorts after every integer.
   public mutating func append(_ value: Double) {
     begin(.float)
     bytes.append(bigEndian: value.keyBits)
@@ -141,8 +143,9 @@ extension Double {
   /// The eight bytes of this number in a key.
   ///
   /// In negative numbers, all bits are flipped, so that larger magnitudes sort first. In other
-  /// numbers, the sign bit is flipped, so that they sort after the negative ones. Equal numbers
-  /// must have the same key, so -0 is written as 0, and all NaNs are written in the same form.
+  /// numbers, only the sign bit is flipped, so that those numbers sort after the negative ones.
+  /// Equal numbers must have the same key, so -0 is written as 0, and all NaNs are written in the
+  /// same form.
   var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }

@@ -2,7 +2,7 @@
 ///
 /// It states the kind of the component and determines the order of kinds.
 ///
-/// The values are fixed by the file format. All are less than `0xFF`, which the encoding of strings
+/// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
   /// No value; no bytes follow the tag.

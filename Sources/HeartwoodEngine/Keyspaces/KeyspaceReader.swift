@@ -1,7 +1,7 @@
 /// One keyspace in a snapshot: an ordered map from keys to bytes.
 ///
-/// A reader holds its snapshot, and thereby keeps the generation live. Any number of threads may
-/// use a reader concurrently.
+/// A reader holds its snapshot, which keeps the generation live. Any number of threads may use a
+/// reader concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
   let snapshot: Snapshot

@@ -1,5 +1,5 @@
 extension KeyspaceReads {
-  /// Returns an estimate of how many of the `count` entries of the keyspace are in a range of keys.
+  /// Returns an estimate of how many of the keyspace's `count` entries are in a range of keys.
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
     // Keys are never empty, so this empty key sorts before all of them.

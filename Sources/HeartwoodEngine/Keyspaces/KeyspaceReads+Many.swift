@@ -24,9 +24,9 @@ extension KeyspaceReads {
         try pass(batch.found(passed), first + passed, body)
         passed += 1
       }
-      // A change by the transaction can move values that were already found, so the remaining keys
-      // must be looked up again. After a change, keys are therefore looked up in small batches,
-      // which grow again when no more changes happen.
+      // If `body` makes a change, values that were already found may move, so the remaining keys
+      // must be looked up again. Therefore, look up keys in small batches after a change, and in
+      // larger ones while there are no changes.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

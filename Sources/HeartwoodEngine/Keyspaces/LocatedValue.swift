@@ -1,7 +1,8 @@
-/// A value that was found and pinned for one call: its bytes, and the memory to release.
+/// A value that was found and pinned for one call: its bytes, and the memory to release after the
+/// call.
 ///
-/// The type is trivial, so that a point read retains nothing. It is `@usableFromInline` only
-/// because the read methods are inlined.
+/// The type is trivial, so that a point read does no reference counting. It is `@usableFromInline`
+/// only because the read methods are inlined.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
@@ -55,7 +56,7 @@ package struct KeyspaceReads {
 
   /// Returns the overflow value to which a cell of a leaf refers.
   ///
-  /// A value in one page is not copied; a larger one is copied into one buffer.
+  /// A value that fits in one page is not copied. A larger value is copied into one buffer.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -73,8 +74,8 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes; the limit for copying a value is "
-          + "\(Limits.maxCopiedValueByteCount). Read it in chunks or by range.")
+        "The value has \(reference.length) bytes, but a value can be copied only up to "
+          + "\(Limits.maxCopiedValueByteCount) bytes. Read the value in chunks or by range.")
     }
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
@@ -106,9 +107,9 @@ package struct KeyspaceReads {
 
   /// Calls `body` with the chunks of a value, which are parts of pages.
   ///
-  /// Returns `false` if the key does not exist, or a failure if `body` throws an error, so that
-  /// this method itself can have typed throws. The hash of the value is checked after the last
-  /// chunk, but not if only a `range` is read.
+  /// Returns `false` if the key does not exist. If `body` throws an error, the error is returned as
+  /// a failure, so that this method can have typed throws. The hash of the value is checked after
+  /// the last chunk, but not if only a `range` is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -119,7 +120,9 @@ package struct KeyspaceReads {
     func pass(_ chunk: Bytes) throws(StorageError) {
       do { try body(chunk.buffer.bytes) } catch {
         failure = error
-        throw StorageError(.invalidArgument, "The closure that reads the value threw an error.")
+        throw StorageError(
+          .invalidArgument,
+          "The closure that receives the value's bytes threw an error.")
       }
     }
     do throws(StorageError) {

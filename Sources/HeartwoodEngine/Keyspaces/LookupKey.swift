@@ -1,7 +1,7 @@
 /// A key for a lookup in a keyspace.
 ///
-/// It can be a value of one component, such as an integer, a string or a byte array; the bytes of a
-/// span; or a ``Key`` of several components. These types are encoded on the stack. Custom
+/// A lookup key can be a single component, such as an integer, a string or a byte array; the bytes
+/// of a span; or a ``Key`` with several components. These types are encoded on the stack. Custom
 /// ``KeyConvertible`` types conform as well, and are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
@@ -40,7 +40,8 @@ extension LookupKey where Self: ~Escapable {
 func missingEncoding() -> StorageError {
   StorageError(
     .invalidArgument,
-    "A custom key was not encoded. Its method `withEncodedKey` must call `body` once.")
+    "A custom key was not encoded, because its `withEncodedKey` method did not call `body`. "
+      + "Change the method so that it calls `body` exactly once.")
 }
 
 /// Calls `body` with a key that is followed by eight zero bytes in memory, and returns the result

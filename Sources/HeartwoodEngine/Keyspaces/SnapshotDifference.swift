@@ -1,8 +1,8 @@
 /// The entries that differ between two states of one store.
 ///
-/// Every entry that differs is in a leaf that was written or freed between the two states, so
-/// unchanged leaves are never read. The old and the new entries of the other leaves are merged by
-/// key. Keyspaces are identified by name, because a keyspace that was removed and created again has
+/// Every entry that differs is in a leaf that was written or freed between the two states. The old
+/// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
+/// Keyspaces are identified by name, because a keyspace that was removed and created again has
 /// another tree.
 ///
 /// - Important: Both states must outlive this value.
@@ -37,8 +37,8 @@ package struct SnapshotDifference {
   ///
   /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: In each state, reads the catalog, and reads each page that was written or freed
-  ///   between the two states once.
+  /// - Complexity: In each state, reads the catalog, and once each page that was written or freed
+  ///   between the two states.
   package init(
     from source: GenerationState, to target: GenerationState,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true }
@@ -58,8 +58,8 @@ package struct SnapshotDifference {
   ///
   /// - Throws: Any error that `body` throws; `corrupt` or `io` if a page is corrupt or cannot be
   ///   read.
-  /// - Complexity: Reads each leaf that differs a second time, and the pages of large values that
-  ///   were rewritten with the same length and hash.
+  /// - Complexity: Reads each differing leaf a second time. Also reads the pages of large values
+  ///   that were rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {
@@ -76,7 +76,7 @@ package struct SnapshotDifference {
 
   /// Returns the name that sorts first in the catalog, which orders names by their bytes.
   ///
-  /// The comparison of Swift strings is different: it treats different spellings of the same
+  /// Swift's string comparison cannot be used, because it treats different spellings of the same
   /// letters as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }

@@ -1,7 +1,7 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// Everything that reads from a transaction holds its scope. The pages therefore stay alive as long
-/// as anything may refer to them, and any use after the closure has returned is detected. Only one
+/// Everything that reads from a transaction holds its scope, so the pages stay alive as long as
+/// anything may refer to them, and any use after the closure has returned is detected. Only one
 /// thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
@@ -11,7 +11,9 @@ package final class TransactionScope {
 
   /// Traps if the transaction's closure has returned.
   package func requireOpen() {
-    precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
+    precondition(
+      isOpen,
+      "A transaction, or one of its keyspaces or cursors, was used after its closure had returned.")
   }
 
   /// Marks the end of the transaction's closure, after which any use of the transaction traps.

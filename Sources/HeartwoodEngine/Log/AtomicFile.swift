@@ -36,12 +36,12 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Memory is allocated only if the length of the file matches its first fields. A file that
-  /// consists mostly of holes is rejected, because no store writes such a file.
+  /// Memory is allocated only if the file's length matches the counts in its first fields. A file
+  /// that consists mostly of holes is rejected, because no store writes such a file.
   ///
   /// - Parameters:
   ///   - fieldByteCount: The length in bytes of the fields before the rows.
-  ///   - lengths: A function that returns the file lengths that these fields allow.
+  ///   - lengths: A function that returns the file lengths that are possible with the given fields.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -113,8 +113,8 @@ package struct AtomicFile: Sendable {
     guard version == 1 else {
       throw StorageError(
         .incompatibleFormat,
-        "The file has version \(version); this program supports version 1. Open the store with "
-          + "a newer program.", file: name)
+        "The file has format version \(version), but this program supports only version 1. Open "
+          + "the store with a newer program.", file: name)
     }
     guard bytes.load64(Layout.storeHigh.offset) == identity.high,
       bytes.load64(Layout.storeLow.offset) == identity.low

@@ -1,4 +1,4 @@
-/// The layout of a group header, the frame before a group of page images.
+/// The layout of a group header, which is the frame before a group of page images.
 ///
 ///     0      8       16     20     24     28       32       40            48        56
 ///     ┌──────┬───────┬──────┬──────┬──────┬────────┬────────┬─────────────┬─────────┬──────┐
@@ -37,8 +37,8 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag in a transaction's last group, which commits all groups with the same transaction
-  /// number.
+  /// The flag in the header of a transaction's last group, which commits all groups with the same
+  /// transaction number.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images in a header without void ranges.

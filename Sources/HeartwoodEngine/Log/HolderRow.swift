@@ -1,4 +1,4 @@
-/// The layout of a row in the file `holders`.
+/// The layout of a row in the `holders` file.
 package enum HolderLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -11,8 +11,9 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// The length of a row: half a sector, so that concurrent writes of two rows cannot tear each
-  /// other.
+  /// The length of a row.
+  ///
+  /// A row is half a sector, so that concurrent writes of two rows cannot tear each other.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548

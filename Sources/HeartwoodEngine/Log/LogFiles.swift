@@ -1,4 +1,4 @@
-/// The log segments of one store, as files in its directory.
+/// The files in a store's directory that contain its log segments.
 ///
 /// Thread-safe: all properties are immutable.
 package final class LogFiles: Sendable {
@@ -61,8 +61,8 @@ package final class LogFiles: Sendable {
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "The number of this log segment is far beyond those of the store's other segments. "
-            + "Check whether the file belongs to the store.",
+          "The number of this log segment is far higher than the numbers of the store's other "
+            + "segments. Check whether the file belongs to the store.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }
@@ -136,11 +136,11 @@ package final class LogFiles: Sendable {
 
   /// Creates the file of a segment with its full length and its header.
   ///
-  /// Any contents left by an earlier attempt are overwritten: the process that wrote them ended
-  /// before the name of the file was durable, so no frame in the file was ever acknowledged. The
-  /// name is not yet durable on return. A segment that is created in advance (`isAhead`) is filled
-  /// with zeros, so that a later commit changes no metadata. A segment that is needed immediately
-  /// is not filled.
+  /// Any contents left by an earlier attempt are overwritten. The process that wrote them ended
+  /// before the file's name was durable, so no frame in the file was ever acknowledged. The name is
+  /// not yet durable on return. A segment that is created in advance (`isAhead`) is filled with
+  /// zeros, so that a later commit changes no metadata. A segment that is needed immediately is not
+  /// filled with zeros.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {

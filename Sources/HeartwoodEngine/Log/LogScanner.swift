@@ -1,14 +1,14 @@
 /// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// A commit is accepted on the basis of its group headers. Each header must be intact, be at the
-/// frame that it names, and continue the chain of digests. All of them must belong to one
+/// The scanner accepts a commit on the basis of its group headers. Each header must be intact, be
+/// at the frame that it names, and continue the chain of digests. All headers must belong to one
 /// transaction, whose last group has the commit mark. Page images are verified only by
 /// ``verifyImages(of:)``. Recovery calls this method only for commits above the durable watermark,
 /// because earlier commits were synced, and corruption in them is detected when they are read.
 ///
 /// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
-/// step. It does so only in segments that the scanner entered from an earlier segment, because only
-/// then does it know how many of the footer's commits it has already read.
+/// step. This is done only in segments that the scanner entered from an earlier segment, because
+/// only then is it known how many of the footer's commits have already been read.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -78,8 +78,8 @@ package struct LogScanner {
     return step
   }
 
-  /// Checks that a commit that increases the page count has images of the bitmaps that cover the
-  /// new pages.
+  /// Checks that a commit that increases the page count contains images of the bitmaps that cover
+  /// the new pages.
   ///
   /// Any other commit would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
@@ -89,8 +89,8 @@ package struct LogScanner {
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
-        "The commit that ends at frame \(end.frame) has a page count of \(end.pageCount), but did "
-          + "not create these pages. Restore a backup.",
+        "The commit that ends at frame \(end.frame) claims a page count of \(end.pageCount), but "
+          + "did not create all these pages. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }
@@ -105,8 +105,8 @@ package struct LogScanner {
   ///
   /// This commit takes precedence over the frames that directly follow `point`, because it was
   /// written by a recovery that found those frames incomplete. Later durable watermarks are above
-  /// those frames, so the images in them would not be verified again, and the frames would be
-  /// accepted by their headers alone.
+  /// those frames. Without this rule, their images would therefore not be verified again, and the
+  /// frames would be accepted by their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -215,13 +215,15 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images in void ranges, in one pass over both lists, because either may be long.
+  /// Removes the images in void ranges.
+  ///
+  /// This takes one pass over both lists, because either may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // The ranges come from a file, so they may name any frame.
+    // The ranges were read from a file, so they may name any frame.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

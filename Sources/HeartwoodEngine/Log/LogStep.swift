@@ -5,8 +5,10 @@
 package struct LogStep {
   /// The last commit of the step.
   package var point: CommitPoint
-  /// A generation that is known to be durable: the largest watermark in the headers of the commit,
-  /// or the last commit of a footer, because footers are written only for synced commits.
+  /// A generation that is known to be durable.
+  ///
+  /// This is the largest watermark in the headers of the commit, or the last commit of a footer,
+  /// because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
   /// The page images, in log order, or ordered by page if they come from a footer.
   ///

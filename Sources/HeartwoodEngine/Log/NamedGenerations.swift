@@ -1,6 +1,6 @@
-/// The layout of a row in the file `kept`.
+/// The layout of a row in the `kept` file.
 ///
-/// The name follows these fields.
+/// The name of the generation follows these fields.
 package enum NamedGenerationLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
@@ -28,7 +28,7 @@ package struct NamedGenerations: Hashable, Sendable {
 
   package var rows: [String: Row] = [:]
 
-  /// The file `kept`, whose magic number is "HEARTKPT".
+  /// The `kept` file, whose magic number is "HEARTKPT".
   package static let file = AtomicFile(
     "kept", magic: 0x5450_4B54_5241_4548,
     advice: "Restore a backup, or remove the file, which releases all named generations.")
@@ -49,7 +49,7 @@ package struct NamedGenerations: Hashable, Sendable {
       log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? NamedGenerations()
   }
 
-  /// Returns the contents of the file `kept`.
+  /// Returns the contents of the `kept` file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = NamedGenerationLayout
     let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

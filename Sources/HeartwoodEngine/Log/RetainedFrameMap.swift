@@ -1,6 +1,7 @@
-/// The layout of the file `map` after the fields that all atomically replaced files share.
+/// The layout of the `map` file after the fields that all atomically replaced files share.
 ///
-/// These fields come first, then the retained generations, ended lineages and retained frames.
+/// The fields described here are followed by the retained generations, the ended lineages, and the
+/// retained frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -27,12 +28,12 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// The frames that remain in a partly reclaimed part of the log, and the generations that contain
-/// them.
+/// A map of the frames that remain in a partly reclaimed part of the log, and of the generations
+/// that contain these frames.
 ///
 /// The map covers the log from the state of the page file to the newest retained generation, and
-/// replaces the group headers in that part. Any frame there that the map does not list may have
-/// been reclaimed.
+/// replaces the group headers in that part. Any frame in that part that the map does not list may
+/// have been reclaimed.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame that contains the version of its page in one of the retained generations.
   package struct RetainedFrame: Hashable, Sendable {
@@ -53,7 +54,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var start: FrameNumber
   /// The retained generations, in ascending order.
   ///
-  /// There is at least one, and all pages of these generations are available.
+  /// There is at least one retained generation, and all pages of the retained generations are
+  /// available.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
@@ -62,7 +64,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   /// The last commit that the map covers.
   package let end: CommitPoint
 
-  /// The file `map`, whose magic number is "HEARTMAP".
+  /// The `map` file, whose magic number is "HEARTMAP".
   package static let file = AtomicFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
@@ -83,7 +85,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     end = retainedGenerations[retainedGenerations.count - 1]
   }
 
-  /// Returns the contents of the file `map`.
+  /// Returns the contents of the `map` file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = MapLayout
     let lineages = lineages.suffix(Limits.maxLineageCount)

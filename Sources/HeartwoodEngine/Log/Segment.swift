@@ -1,9 +1,9 @@
 /// One file of the log, which is mapped if the store reads in place.
 ///
-/// A segment lives as long as a reader may use it. A mapped segment does not need a descriptor,
-/// because the mapping outlives the descriptor. The mapping also keeps the disk space of a deleted
-/// segment allocated until the last snapshot that holds the segment is released. Thread-safe: only
-/// the verified bits change.
+/// A segment object lives as long as a reader may use it. A mapped segment does not need a
+/// descriptor, because the mapping outlives the descriptor. The mapping also keeps the disk space
+/// of a deleted segment allocated until the last snapshot that holds the segment is released.
+/// Thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -39,10 +39,10 @@ package final class Segment: Sendable {
 
 /// The log segments to which one or more states can refer, in order.
 ///
-/// There may be gaps: if two segments were created together, a power cut may keep the name of the
-/// later one and lose that of the earlier one. Neither segment contains frames in that case. A
-/// table is immutable: adding a segment creates a new table. A state retains its table, and thereby
-/// every mapping into which the state's readers may hold pointers.
+/// There may be gaps: if two segments are created together, a power cut may preserve the name of
+/// the later segment and lose the name of the earlier one. Neither segment contains frames in that
+/// case. A table is immutable: adding a segment creates a new table. A state retains its table, and
+/// therefore every mapping into which the state's readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
@@ -106,7 +106,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// This excludes segments that were created in advance, which contain no frames and may still be
+  /// This removes segments that were created in advance, which contain no frames and may still be
   /// replaced.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }

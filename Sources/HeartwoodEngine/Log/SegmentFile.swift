@@ -1,4 +1,4 @@
-/// The file of a segment, whose descriptor is opened on demand.
+/// A segment's file, whose descriptor is opened on demand.
 ///
 /// When the file is reopened, it must have the same device and inode number as before. Otherwise it
 /// is treated as deleted, because its name may now belong to another file. Thread-safe.
@@ -50,8 +50,8 @@ package final class SegmentFile: Sendable {
   /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Fills `target` with the bytes from `offset` on, and returns the number of bytes read, which is
-  /// 0 if the file was deleted.
+  /// Reads bytes from `offset` on into `target`, and returns the number of bytes read, which is 0
+  /// if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
@@ -62,8 +62,8 @@ package final class SegmentFile: Sendable {
   /// may also sync the file that has waited longest for a sync, and then throws the errors of that
   /// sync too.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Record the write first, so that no other thread can close the descriptor during the write: it
-    // might be the last descriptor of the file.
+    // Record the write first, so that no other thread can close the descriptor, which might be the
+    // file's last one, during the write.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -72,13 +72,13 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Whatever the reason, bytes of earlier commits may be lost in that file. Writing therefore
+      // Whatever the reason, that file may have lost bytes of earlier commits. Writing therefore
       // cannot continue, unlike after a write that found the disk full.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }
 
-  /// Writes bytes that need not become durable.
+  /// Writes bytes that need not be durable.
   package func writeUnpromised(_ bytes: Bytes, at offset: UInt64) throws(StorageError) {
     try present().write([bytes], at: offset)
   }

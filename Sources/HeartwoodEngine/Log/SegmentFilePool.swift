@@ -2,9 +2,9 @@
 ///
 /// The number of descriptors is limited, however many segments there are. Opening a file beyond the
 /// limit closes the least recently used one. A descriptor through which bytes were written stays
-/// open until they are synced, because the system may forget a write-back error once the file has
-/// no open descriptor. Mapped segments are read without a descriptor, so the descriptors of full
-/// and durable mapped segments are closed. Thread-safe.
+/// open until those bytes are synced, because the system may forget a write-back error once the
+/// file has no open descriptor. Mapped segments are read without a descriptor, so the descriptors
+/// of full and durable mapped segments are closed. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because its variables and those of all entries are accessed only under `lock`.
   private let fileSystem: any FileSystem
@@ -77,8 +77,8 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Adds an open file, and closes another file if too many are open.
   ///
-  /// - Returns: The open file of the entry: `file`, unless another thread has opened one in the
-  ///   meantime.
+  /// - Returns: The entry's open file, which is `file` unless another thread has opened the file in
+  ///   the meantime.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in

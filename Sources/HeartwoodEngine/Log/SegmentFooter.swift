@@ -34,7 +34,7 @@ package enum SegmentFooterLayout {
 /// The summary of a segment whose frames are all durable: its last commit, and the location of the
 /// newest image of each page.
 ///
-/// A footer is a cache: with it, a scanner reads one footer per segment instead of every group
+/// A footer is a cache, which lets a scanner read one footer per segment instead of every group
 /// header. A footer is written when its last commit is known to be synced, so a valid footer is
 /// also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
@@ -66,7 +66,8 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length of the footer in bytes, which never exceeds that of the segment's footer slots.
+  /// The length of the footer in bytes, which never exceeds the length of the segment's footer
+  /// slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
@@ -126,8 +127,8 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Returns the rows, or `nil` if their pages do not ascend or an image comes after the last
-  /// commit.
+  /// Returns the rows, or `nil` if their pages are not in ascending order or if an image comes
+  /// after the last commit.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

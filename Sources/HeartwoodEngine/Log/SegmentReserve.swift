@@ -1,5 +1,5 @@
-/// Manages the reserve, which is disk space for one segment, allocated in advance for use when the
-/// disk is full.
+/// Manages the reserve, which is disk space for one segment that is allocated in advance for use
+/// when the disk is full.
 ///
 /// With the reserve, transactions that free as many pages as they need can commit on a full disk,
 /// so that deleting remains possible. The next maintenance run frees the space again.
@@ -22,8 +22,8 @@ extension LogFiles {
       return true
     }
     // While there is no reserve, each process that adds a segment syncs the directory, because the
-    // segment may have been created from the last reserve. Once a new reserve exists, processes no
-    // longer do so; therefore, sync the directory first.
+    // segment may have been created from the last reserve. Processes stop doing so once a new
+    // reserve exists, so sync the directory before creating it.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
@@ -39,8 +39,8 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no reserve.
   ///
-  /// The name of the segment may already be durable, but refer to another file. It durably refers
-  /// to this file only after the next sync of the directory; until then, no process sees a reserve.
+  /// The segment's name may already be durable but refer to another file. The name durably refers
+  /// to this file only after the next directory sync; until then, no process sees a reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

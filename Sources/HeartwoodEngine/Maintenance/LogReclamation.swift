@@ -2,9 +2,9 @@
 ///
 /// For each page, a retained generation reads only the newest frame up to that generation. Frames
 /// up to the checkpointed generation are not punched even though their pages are in the page file,
-/// because a reader may still hold a pointer to one. The map of retained frames is made durable
-/// before the first hole is punched. If another process made the previous map, it may have died
-/// before it punched all holes, so this run punches them again.
+/// because a reader may still hold a pointer to such a frame. The map of retained frames is made
+/// durable before the first hole is punched. If another process wrote the previous map, that
+/// process may have died before it punched all holes, so this run punches them again.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -12,7 +12,7 @@ package struct LogReclamation {
     package let index: PageIndex
   }
 
-  /// The deleted segments and the number of reclaimed bytes.
+  /// The segments that were deleted, and the number of bytes that were reclaimed.
   package struct Result {
     package var deletedSegments: Set<UInt64> = []
     package var byteCount = 0
@@ -67,8 +67,8 @@ package struct LogReclamation {
     var keptBefore = (previous?.retainedFrames ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Segments after the end of the map are skipped. Segments before the checkpointed generation
-      // have already been deleted.
+      // Skip segments after the end of the map. Segments before the checkpointed generation have
+      // already been deleted.
       guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.removeFrames(&kept, in: slots)
@@ -94,7 +94,7 @@ package struct LogReclamation {
 
   /// Removes the retained frames in a range of slots from the front of a list, and returns them.
   ///
-  /// Frames before the range are removed too, but are not returned, because their segments are
+  /// Frames before the range are also removed, but not returned, because their segments are
   /// missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
@@ -127,10 +127,10 @@ package struct LogReclamation {
     return try punch(dead, in: segment)
   }
 
-  /// Returns the runs of frames in a segment that the previous map lists and the new map does not.
+  /// Returns the runs of frames in a segment that the previous map lists but the new map does not.
   ///
-  /// Frames that have been checkpointed since then are excluded, because a reader may hold a
-  /// pointer to one.
+  /// Frames that have been checkpointed since the previous map are excluded, because a reader may
+  /// hold a pointer to such a frame.
   private func lost(
     _ before: ArraySlice<RetainedFrameMap.RetainedFrame>,
     keeping now: ArraySlice<RetainedFrameMap.RetainedFrame>

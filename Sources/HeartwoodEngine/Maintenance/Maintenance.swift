@@ -11,12 +11,13 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether maintenance runs on the thread that calls `write`, after its commit, instead of on a
+  /// Whether maintenance runs after each commit on the thread that calls `write`, instead of on a
   /// background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives the errors of background runs; if consecutive runs fail with the
-  /// same error, it is called once.
+  /// The function that receives the errors of background runs.
+  ///
+  /// It is called only once if consecutive runs fail with the same error.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -54,13 +55,14 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks for held generations; a generation held at two consecutive checks
-  /// gets a holder lock.
+  /// The interval between checks for held generations.
+  ///
+  /// A generation that is held at two consecutive checks gets a holder lock.
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread and publishes that this process has the store open.
   ///
-  /// It does nothing if maintenance is inline, and may be called again after ``stop()``.
+  /// This method does nothing if maintenance is inline. It may be called again after ``stop()``.
   func start() {
     // A store with inline maintenance must behave deterministically, so it publishes no PID and no
     // time.
@@ -87,8 +89,8 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Requests a run if the log is long enough after a commit, and a new segment if the current one
-  /// is half full.
+  /// Called after a commit; requests a run if the log is long enough, and a new segment if the
+  /// current one is half full.
   ///
   /// With inline maintenance, both are done before this method returns. Otherwise, the method waits
   /// for a run if the log grows faster than runs shorten it.
@@ -116,10 +118,10 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Waits until a run has ended; the caller holds `lock`.
+  /// Waits until a run has ended.
   ///
-  /// The wait has a timeout, because a process that is suspended in the middle of its run must not
-  /// block the commits of other processes forever.
+  /// The caller must hold `lock`. The wait has a timeout, because a process that is suspended in
+  /// the middle of its run must not block the commits of other processes forever.
   ///
   /// - Returns: `false` if the timeout has expired.
   private func waitForRun() -> Bool {
@@ -157,13 +159,13 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance now, after waiting for any run in progress.
   ///
-  /// - Parameter isScheduled: Whether to skip log reclamation unless enough log has been written
-  ///   since the last one.
+  /// - Parameter isScheduled: Whether this is a scheduled run, which reclaims log space only if
+  ///   enough log has been written since the last reclamation.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // The request is cleared before the run, because the run may not cover a request that is made
-    // meanwhile.
+    // Clear the request before the run, because the run may not cover a request that is made in the
+    // meantime.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -174,7 +176,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // The threads that wait for this run are woken here, because the next step may fail.
+    // Wake the threads that wait for this run before the next step, which may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -224,7 +226,8 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Does the work that is due, and sleeps until more is due; this is the body of the thread.
+  /// Implements the background thread, which does the work that is due and then sleeps until more
+  /// work is due.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -232,8 +235,8 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // The error is ignored here: a writer that needs the segment creates it, and gets the error
-        // then.
+        // Ignore the error: a writer that needs the segment will create it, and will get the error
+        // itself.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -243,7 +246,7 @@ final class Maintenance: @unchecked Sendable {
           _ = try run(isScheduled: true)
           reported = nil
         } catch {
-          // A repeated error is reported only once. The statistics contain it too.
+          // Report a repeated error only once. The statistics contain the error too.
           if error != reported { report(error) }
           reported = error
         }
@@ -256,8 +259,7 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // `ages` is cleared before the check, so that a pin that starts to linger afterwards sets
-        // it again.
+        // Clear `ages` before the check, so that a pin that lingers after the check sets it again.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -267,7 +269,7 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // An error is ignored here: the next reader gets it.
+        // Ignore an error, because the next reader gets it.
         try? table.releaseCheckpointedSegments()
         // Other processes may have synced segments that this process has written, so that their
         // descriptors can be closed.

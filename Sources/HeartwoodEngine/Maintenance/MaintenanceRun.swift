@@ -6,8 +6,7 @@ public struct CheckpointResult: Hashable, Sendable {
   public var pageCount = 0
   /// The number of log segments deleted.
   public var segmentCount = 0
-  /// The number of bytes that log reclamation freed, because no generation could read them any
-  /// more.
+  /// The number of bytes that log reclamation freed because no generation could read them any more.
   public var reclaimedByteCount = 0
   /// The oldest live generation, if it kept the checkpoint from advancing further.
   public var blockingGeneration: Generation?
@@ -17,9 +16,9 @@ public struct CheckpointResult: Hashable, Sendable {
 /// page file, deletes segments and reclaims frames that can no longer be read.
 ///
 /// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
-/// maintenance lock. Readers do not wait for them, except that pinning a given generation waits
-/// while a run is deciding. A process may die at any step: before the decision is published,
-/// nothing has changed; after that, the next run completes the work.
+/// maintenance lock. Readers do not wait for runs, except that pinning a given generation waits
+/// while a run decides which generations are dead. A process may die at any step: before the
+/// decision is published, nothing has changed; after that, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -64,13 +63,13 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // The file `kept` may already lack a released name although the release is not durable yet.
+        // The `kept` file may already lack a released name although the release is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
         // If the disk is full, the log is unchanged, and the next run starts over. After an I/O
-        // error, the system may treat pages as written that are not on disk.
+        // error, the system may treat pages as written although they are not on disk.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -95,11 +94,11 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // `liveElsewhere` excludes this process's own pins, so they are added here. They must be read
-    // after the floor has been published.
+    // `liveElsewhere` excludes this process's own pins, so add them here. They must be read after
+    // the floor has been published.
     found.formUnion(table.lockedGenerations)
-    // The names are read after the locks: a process that names a generation writes the name before
-    // it releases its pin, so the run finds at least one of them.
+    // Read the names after the locks. A process that names a generation writes the name before it
+    // releases its pin, so the run finds at least one of the two.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
@@ -114,8 +113,8 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // If there are more retained generations than the record can list, the record ends with an
-    // older generation, and so does the reclamation.
+    // If there are more retained generations than the record can list, both the record and the
+    // reclamation end with an older generation.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
@@ -124,8 +123,8 @@ struct MaintenanceRun {
 
   /// Returns whether a new map is worth writing.
   ///
-  /// This is the case if enough frames have been written since the last map, or if the last map
-  /// retains frames for generations that are no longer held.
+  /// A new map is worth writing if enough frames have been written since the last map, or if the
+  /// last map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -171,15 +170,16 @@ struct MaintenanceRun {
   /// Completes M3.4 and M3.5 for a run that died before it announced the state of its header slot.
   ///
   /// This run will overwrite the other slot, whose state is announced. Without this step, neither
-  /// slot would have an announced state until the end of the run, and readers could not locate any
-  /// generation meanwhile.
+  /// slot would have an announced state until the end of the run, and until then, readers could not
+  /// locate any generation.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
       throw StorageError(
         .foreignStore,
-        "The page file belongs to another store: a copy overwrote the files while this store was "
-          + "open. Close the store in all processes, then restore a backup.", file: "pages")
+        "The page file now belongs to another store, because the files were overwritten while "
+          + "this store was open. Close the store in all processes, then restore a "
+          + "backup.", file: "pages")
     }
     guard newest.checkpointed.frame > files.counters.checkpointed else { return }
     try files.pageFile.file.sync()
@@ -256,13 +256,13 @@ struct MaintenanceRun {
   /// M3.1: writes to the page file every page that this state uses and that is newer than the page
   /// file's state.
   ///
-  /// Pages are written in page order, up to 256 adjacent pages with one write. Each page is
+  /// Pages are written in page order, with one write for up to 256 adjacent pages. Each page is
   /// verified before it is copied.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // The last pages may be free, and are then not written, but the file must be long enough for
-    // readers that map them. Commits have already allocated this space, unless a power cut undid
-    // the allocation.
+    // The last pages may be free and are then not written, but the file must still be long enough
+    // for readers that map those pages. Commits have already allocated this space, unless a power
+    // cut undid the allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -295,7 +295,8 @@ struct MaintenanceRun {
         PageChecks.hash(bytes, seed: files.identity.seed) == bytes.load64(PageLayout.hash.offset),
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
-        throw .corrupt("The page was damaged after it had been verified.", page: page)
+        throw .corrupt(
+          "The page became damaged after it had been verified. Restore a backup.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)
@@ -321,8 +322,8 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes every segment that the page file covers, including segments left over from a run that
-  /// died.
+  /// Deletes every segment that the page file covers, including segments left over from a run whose
+  /// process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

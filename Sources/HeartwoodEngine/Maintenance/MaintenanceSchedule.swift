@@ -12,7 +12,8 @@ struct MaintenanceSchedule {
   /// It is at most `length`, because held generations retain little log after a run.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The generation at which to check next for held generations, which make a run due sooner.
+  /// The generation at which to check again whether older generations are held, which makes a run
+  /// due sooner.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
@@ -21,14 +22,14 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for which the log may grow by one frame between two runs, while
+  /// The number of retained pages per frame by which the log may grow between two runs while
   /// generations are held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
   ///
   /// - Parameters:
-  ///   - checkpointByteCount: The length of the log at which a run is due; 0 for never.
+  ///   - checkpointByteCount: The length of the log at which a run is due, or 0 for never.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - start: The generation that the page file holds.
   init(
@@ -58,7 +59,7 @@ struct MaintenanceSchedule {
   /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Lets writers continue for a while, after they have waited too long for a run.
+  /// Lets writers continue for a while after they have waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
   /// Returns whether a log of this length makes a run worthwhile after an old generation has
@@ -84,7 +85,7 @@ struct MaintenanceSchedule {
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
     // While generations are held, writers wait once the log has grown by one and a half times the
-    // stretch, so that its size is bounded.
+    // stretch. This bounds the size of the log.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
   }
 }

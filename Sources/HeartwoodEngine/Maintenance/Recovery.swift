@@ -1,6 +1,6 @@
 /// The result of the recovery of a store when it is opened.
 public struct RecoveryReport: Hashable, Sendable {
-  /// The newest complete commit, whose state the store has after opening.
+  /// The newest complete commit, whose state the store has when it is opened.
   public var generation = Generation(frame: 0)
   /// The number of commits found in the log after the page file's state, in group headers or in
   /// footers.
@@ -9,8 +9,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark, whose page images were all verified.
   public var verifiedCommitCount = 0
-  /// The number of frames discarded after the newest complete commit; they belong to unfinished
-  /// commits that were never acknowledged.
+  /// The number of frames after the newest complete commit that were discarded.
+  ///
+  /// They belong to unfinished commits, which were never acknowledged.
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
@@ -23,8 +24,8 @@ public struct RecoveryReport: Hashable, Sendable {
 
 /// Finds the newest complete commit in the files.
 ///
-/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`, and only reads files. Use its
-/// result only after ``syncAll(_:)``.
+/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`, and only reads files. Its result
+/// may be used only after ``syncAll(_:)``.
 package struct Recovery {
   package var point: CommitPoint { walk.point }
   package var index: PageIndex { walk.index }
@@ -79,7 +80,7 @@ package struct Recovery {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
       // A later header or footer can raise the watermark. Commits up to the watermark were synced
-      // and need no verification. Only the commits above it are kept, which limits memory use.
+      // and need no verification. Only the commits above it are kept in memory.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
@@ -127,7 +128,7 @@ package struct Recovery {
     }
   }
 
-  /// R1.5: syncs everything that was found, before any of it is used.
+  /// R1.5: syncs all commits that were found, before any of them is used.
   ///
   /// Segments that end at or below the watermark are already durable. They are skipped, because
   /// even a sync of a file without dirty pages waits for the disk to flush its cache, and a long

@@ -1,8 +1,8 @@
 /// Seals segments that are full and durable: writes their footers, so that opening the store does
 /// not need to read their group headers.
 ///
-/// A footer is a cache. It is not synced separately, and a failed write only leaves the segment
-/// without a footer. An error while reading the log is ignored, because the next reader of the log
+/// A footer is a cache. It is not synced separately, and if writing it fails, the segment merely
+/// has no footer. An error while reading the log is ignored, because the next reader of the log
 /// gets it. The segment that contains the page file's state gets no footer, because its earlier
 /// commits are no longer known.
 final class Sealing: @unchecked Sendable {
@@ -57,7 +57,7 @@ final class Sealing: @unchecked Sendable {
 
   /// Returns the commit after which group headers have not been processed yet.
   ///
-  /// It is never older than the page file's state or the end of the map.
+  /// The result is never older than the page file's state or the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

@@ -1,12 +1,14 @@
-/// Reads a bitmap page, which has one bit for each page, set if the page is in use.
+/// Reads a bitmap page, which contains one bit for each page.
+///
+/// The bit is set if the page is in use.
 package enum Bitmap {
   /// Returns whether bit number `bit` of a bitmap page is set.
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the first bit at or after `first` that has the value `isSet`, or `nil` if there is
-  /// none.
+  /// Returns the number of the first bit at or after `first` that has the value `isSet`, or `nil`
+  /// if there is none.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

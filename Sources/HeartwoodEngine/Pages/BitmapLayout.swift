@@ -2,7 +2,7 @@
 /// use.
 ///
 /// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
-/// its own. Bits of pages that do not exist are zero.
+/// its own. The bits for pages that do not exist are zero.
 package enum BitmapLayout {
   package static let reserved = Field("reserved", at: 26, 6)
   package static let bits = 32

@@ -3,9 +3,11 @@
 /// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
 /// them.
 package struct Geometry: Hashable, Sendable {
-  /// The number of bytes in a page and in a log frame; a power of two.
+  /// The number of bytes in a page and in a log frame, which is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, including its header and footer; a power of two.
+  /// The number of slots in a log segment, including its header and footer.
+  ///
+  /// It is a power of two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
@@ -95,8 +97,9 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // Adding this number to the index of a slot without a frame yields an index in the segment of the
-  // next frame: the next segment for a slot of the footer, and the same segment for slot 0.
+  // Adding this number to the index of a slot without a frame yields an index in the segment that
+  // contains the next frame. For a footer slot, this is the next segment; for slot 0, it is the
+  // same segment.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   /// Returns the frame `count` frames after `frame`.

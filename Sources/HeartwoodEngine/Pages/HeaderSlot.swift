@@ -44,7 +44,7 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed of the hashes of pages and frames, which makes pages of another store fail
+  /// The seed for the hashes of pages and frames, which makes pages from another store fail
   /// verification.
   package var seed: UInt64 { low }
 }
@@ -140,8 +140,8 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
-  ///   geometry, which are not corruption because the slot is intact; `corrupt` for an impossible
+  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature, or an impossible
+  ///   geometry (the slot is intact, so these are not corruption); `corrupt` for an impossible
   ///   frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
@@ -153,15 +153,15 @@ package struct HeaderSlot: Hashable, Sendable {
     guard version == Layout.currentVersion else {
       throw StorageError(
         .incompatibleFormat,
-        "The store has format version \(version); this program supports version "
-          + "\(Layout.currentVersion). Open it with a newer program.", file: "pages")
+        "The store has format version \(version), but this program supports only version "
+          + "\(Layout.currentVersion). Open the store with a newer program.", file: "pages")
     }
     let features = bytes.load32(Layout.features.offset)
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
         "The store uses features (\(String(features, radix: 2)) in binary) that this program does "
-          + "not support. Open it with a newer program.", file: "pages")
+          + "not support. Open the store with a newer program.", file: "pages")
     }
     guard
       let geometry = Geometry(
@@ -170,13 +170,15 @@ package struct HeaderSlot: Hashable, Sendable {
         footerFrames: Int(bytes.load32(Layout.footerFrames.offset)))
     else {
       throw StorageError(
-        .incompatibleFormat, "The header contains invalid page and segment sizes.",
+        .incompatibleFormat,
+        "The page file's header contains an invalid page size or segment size. Restore a backup.",
         file: "pages")
     }
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
-      throw .corrupt("The header contains invalid frame numbers. Restore a backup.", file: "pages")
+      throw .corrupt(
+        "The page file's header contains invalid frame numbers. Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in
@@ -200,8 +202,8 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Reads both slots from the page file.
   ///
-  /// They are never read from a copy in memory, because another process may have written a slot and
-  /// died since the copy was made.
+  /// The slots are never read from a copy in memory, because another process may have written a
+  /// slot and died since the copy was made.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

@@ -2,7 +2,7 @@
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
 /// so that two readers never load the same page twice. A pinned page is never evicted to make room,
-/// so the cache grows while all its pages are pinned.
+/// so the cache exceeds its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 

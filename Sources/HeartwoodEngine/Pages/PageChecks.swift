@@ -11,8 +11,9 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to this page; the caller checks the frame number
-  /// in them.
+  /// Checks that the bytes are intact and belong to the given page.
+  ///
+  /// The caller must check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {
@@ -22,7 +23,8 @@ package enum PageChecks {
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
       throw .corrupt(
-        "Page \(found) was found where this page should be.", file: file, page: page)
+        "Page \(found) was found where this page should be. Restore a backup.",
+        file: file, page: page)
     }
     // Every bit pattern is a valid bitmap.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }

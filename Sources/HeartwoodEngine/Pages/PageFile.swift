@@ -2,8 +2,9 @@ import Synchronization
 
 /// The page file, which contains two header slots, followed by the pages.
 ///
-/// It is mapped in windows that are created on first use and never move, so that a pointer into one
-/// stays valid while the store is open. Thread-safe; `lock` guards the creation of windows.
+/// The file is mapped in windows that are created on first use and never move, so that a pointer
+/// into a window stays valid while the store is open. Thread-safe; `lock` guards the creation of
+/// windows.
 package final class PageFile: @unchecked Sendable {
   // @unchecked because `windows` is filled under `lock` and read through `window(_:)` only.
   package let file: any File
@@ -16,9 +17,10 @@ package final class PageFile: @unchecked Sendable {
   /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest step by which the file grows, which is large enough to be worth a system call.
+  /// The smallest step by which the file grows.
   ///
-  /// Between the smallest and the largest step, a step is at most an eighth of the file.
+  /// It is large enough to be worth a system call. Between the smallest and the largest step, a
+  /// step is at most an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
   /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20
@@ -32,8 +34,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The number of bytes in a window: large enough that few windows are needed, and small enough
-  /// for any address space.
+  /// The number of bytes in a window, which is large enough that few windows are needed, and small
+  /// enough for any address space.
   package static let windowByteCount = 1 << 30
 
   package init(file: any File, geometry: Geometry, isMapped: Bool) {
@@ -45,10 +47,10 @@ package final class PageFile: @unchecked Sendable {
   /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Returns all windows, after creating the windows that are missing to cover `pageCount` pages.
+  /// Creates the windows that are missing to cover `pageCount` pages, and returns all windows.
   ///
-  /// Returns fewer windows if the file system does not support mappings, and none if the store does
-  /// not map files.
+  /// The result has fewer windows if the file system does not support mappings, and none if the
+  /// store does not map files.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -74,8 +76,8 @@ package final class PageFile: @unchecked Sendable {
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // The state is stored last, because a thread that sees it reads through an index that starts
-      // at it.
+      // Store the state last, because a thread that sees it reads through an index that starts at
+      // that state.
       state.store(checkpointed, ordering: .releasing)
     }
   }
@@ -115,20 +117,20 @@ package final class PageFile: @unchecked Sendable {
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
-  /// - Complexity: None if the space is known to exist and cannot have been truncated. Otherwise
-  ///   one system call, and a few more each time space is allocated, which is rare because it is
-  ///   allocated in steps.
+  /// - Complexity: No system call if the space is known to exist and cannot have been truncated.
+  ///   Otherwise, one system call, and a few more each time space is allocated. This is rare,
+  ///   because space is allocated in steps.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // The file is measured each time, because another process may have truncated it a moment ago.
+      // Measure the file each time, because another process may have truncated it a moment ago.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))
       } catch {
         guard error.kind == .diskFull else { throw error }
-        // The disk is almost full, so only the space that is needed now is allocated.
+        // The disk is almost full, so allocate only the space that is needed now.
         try file.reserve(byteCount: needed)
       }
       _ = try measure()
@@ -137,14 +139,14 @@ package final class PageFile: @unchecked Sendable {
 
   /// Truncates the file to `pageCount` pages, plus the space that would soon be allocated again.
   ///
-  /// The caller ensures that no other thread or process reserves space at the same time, and that
-  /// no state with readers has more pages.
+  /// The caller must ensure that no other thread or process reserves space at the same time, and
+  /// that no state that has readers contains more pages.
   package func cut(_ pageCount: PageNumber) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // The pages beyond the cut no longer exist, so their verified bits are cleared.
+      // The pages beyond the new end no longer exist, so clear their verified bits.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -163,16 +165,15 @@ package final class PageFile: @unchecked Sendable {
 
   /// Returns the length of the file, and records it as the known length.
   ///
-  /// The caller holds the lock, so that no truncation is missed.
+  /// The caller must hold the lock, so that no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)
     return found
   }
 
-  /// Reads a page, and returns the number of bytes read.
-  ///
-  /// Fewer bytes than a page are read if the file ends before the end of the page.
+  /// Reads a page, and returns the number of bytes read, which is less than a page if the file ends
+  /// before the end of the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

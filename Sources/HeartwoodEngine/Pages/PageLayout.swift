@@ -4,7 +4,7 @@ package enum PageKind: UInt8, Sendable {
   case leaf = 1
   /// Separator keys and child pages of a tree.
   case branch = 2
-  /// One bit for each page in a range of the page file, set if the page is in use.
+  /// One bit for each page in a range of the page file, which is set if the page is in use.
   case bitmap = 3
   /// Bytes of a value that is too large for a leaf.
   case overflow = 4
@@ -20,8 +20,8 @@ package enum PageKind: UInt8, Sendable {
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
 /// The hash covers all bytes of the page after it and is seeded with the store's identity. Wherever
-/// a page is read from, it therefore identifies itself (page number, kind, tree, level), its store,
-/// and its age (the log frame it was written to).
+/// a page is read from, the header therefore identifies the page (number, kind, tree and level),
+/// its store, and its age (the log frame to which it was written).
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

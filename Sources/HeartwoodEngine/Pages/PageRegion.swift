@@ -1,6 +1,7 @@
 package import Synchronization
 
-/// A range of mapped pages, with a bit for each page, set if this process has verified the page.
+/// A range of mapped pages, with a bit for each page that is set if this process has verified the
+/// page.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering: a bit that is lost or seen
 /// late costs another verification, but never causes a wrong result.
@@ -23,7 +24,7 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The verified bits of one region; their memory is freed with this object.
+/// The verified bits of one region, whose memory is freed with this object.
 package final class VerifiedBits: @unchecked Sendable {
   // @unchecked because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>

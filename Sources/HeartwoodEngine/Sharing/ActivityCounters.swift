@@ -1,4 +1,6 @@
-/// The activity of a store since it was opened; the counts only grow.
+/// The activity of a store since it was opened.
+///
+/// The counts never decrease.
 public struct StoreActivity: Hashable, Sendable {
   /// The number of committed transactions.
   public var commitCount = 0
@@ -22,7 +24,9 @@ public struct StoreActivity: Hashable, Sendable {
   public var verifiedPageCount = 0
 }
 
-/// The activity counts of one open store; thread-safe.
+/// The activity counts of one open store.
+///
+/// Thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

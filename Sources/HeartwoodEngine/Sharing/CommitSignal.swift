@@ -4,9 +4,9 @@ import Synchronization
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received, so a signal that arrives late, twice or once for several commits does no harm. A
-/// committing process touches the file `locks` only while another process observes, which it learns
-/// from a lock byte. If a process dies between its commit and its signal, observers still find the
-/// commit, because they check the newest generation once a second. Thread-safe.
+/// process that commits touches the `locks` file only while another process observes the store,
+/// which a lock byte shows. If a process dies between its commit and its signal, observers still
+/// find the commit, because they check the newest generation once a second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -23,7 +23,9 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The number of the current observer thread; a thread with another number ends.
+  /// The number of the current observer thread.
+  ///
+  /// A thread with another number ends.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -37,7 +39,7 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval of these checks while other processes may not know of a new observer yet, or if
+  /// The interval at which an observer checks while other processes may not know of it yet, or if
   /// the file system cannot watch the file.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
@@ -60,8 +62,8 @@ package final class CommitSignal: @unchecked Sendable {
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified, but find the commit when they check
-      // next.
+      // If the query fails, other processes are not notified, but they find the commit at their
+      // next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -70,7 +72,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer; each call must be balanced by a call to ``removeObserver()``.
+  /// Adds an observer.
+  ///
+  /// Each call must be balanced by a call to ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -123,7 +127,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: ends the waits for which there is a newer generation.
+  /// N1: ends every wait for which there is now a newer generation.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -178,14 +182,14 @@ package final class CommitSignal: @unchecked Sendable {
     return thread
   }
 
-  /// The body of the thread.
+  /// Implements the observer thread.
   private func observe(_ id: UInt64, _ watch: (any FileWatch)?) {
     let start = SystemThread.monotonicMilliseconds
     lock.acquire()
     while id == threadID {
       lock.release()
       wake()
-      // Polls until every process has checked for observers since this process locked the byte.
+      // Poll until every process has checked for observers since this process locked the byte.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

@@ -17,7 +17,7 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Publishes that this process has the store open, unless that is already published.
+  /// Publishes that this process has the store open, unless it has already done so.
   ///
   /// A read-only process writes no file, so it is shown with the name of its program.
   package func announce(in file: HolderFile) {
@@ -25,8 +25,8 @@ package final class HolderEntry: @unchecked Sendable {
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets the holder locks of generations that were held at the last check and still are, and
-  /// releases the locks of generations that are no longer held.
+  /// Sets the holder locks for generations that were held at the last check and are still held, and
+  /// releases those for generations that are no longer held.
   ///
   /// Generations that are held only briefly therefore cost no lock calls.
   ///
@@ -49,7 +49,7 @@ package final class HolderEntry: @unchecked Sendable {
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))
-    // The row is not erased; without its lock it has no meaning.
+    // The row need not be erased, because it has no meaning without its lock.
     if let rowByte { try? locks.unlock(byte: rowByte) }
     rowByte = nil
   }

@@ -1,9 +1,9 @@
-/// The file `holders`, which contains the names of the processes that have a store open for
+/// The `holders` file, which contains the names of the processes that have a store open for
 /// writing.
 ///
-/// The file is for display only; nothing else depends on it. A row is valid while its lock byte is
-/// held, so rows of dead processes are ignored. Damage to the file results in missing names, but
-/// never in an error, so the file is never synced.
+/// The file is for display only, and nothing else depends on it. A row is valid while its lock byte
+/// is held, so rows of dead processes are ignored. If the file is damaged, names are missing, but
+/// no error occurs, so the file is never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks

@@ -12,7 +12,7 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// A number above all PIDs, yet small enough that all ranges are below 2^62.
+  /// A number above all PIDs, which is small enough that all ranges are below 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -55,7 +55,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of locked bytes; a longer run was not locked by Heartwood.
+  /// The maximum length of a run of locked bytes.
+  ///
+  /// A longer run was not locked by Heartwood.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether it could be set.

@@ -1,4 +1,6 @@
-/// A record of the last log reclamation by this process; thread-safe.
+/// A record of this process's last log reclamation.
+///
+/// Thread-safe.
 package final class LogReclamationRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 
@@ -25,7 +27,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   /// Returns whether this process punched all holes of the map with this serial number.
   ///
-  /// Only runs of this process are known to be complete, because another process may have died
+  /// Only runs in this process are known to be complete, because another process may have died
   /// before it had punched all holes.
   func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
 

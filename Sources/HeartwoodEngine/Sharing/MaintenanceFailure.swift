@@ -6,8 +6,9 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds of errors in the order of their numbers; a kind that is not listed is encoded as the
-  /// first one.
+  /// The kinds of errors in the order of their numbers.
+  ///
+  /// A kind that is not listed is encoded as the first one.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]
@@ -35,8 +36,8 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed with this error, in this process or another one. The log grows "
-        + "until a checkpoint succeeds. Call `checkpoint()` to see the complete error.",
+      "The last checkpoint failed with this error, in this process or in another one. The log "
+        + "grows until a checkpoint succeeds. Call `checkpoint()` to see the complete error.",
       errno: errno)
   }
 }

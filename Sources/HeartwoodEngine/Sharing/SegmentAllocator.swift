@@ -2,16 +2,16 @@ import Synchronization
 
 /// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
-/// The bytes of a segment created ahead have been written and its name has been synced, so that the
-/// first commit in it waits for neither. Segments are created under a lock byte, so that no process
-/// creates a segment that another process is filling. A complete segment is used as it is,
+/// When a segment is created ahead, its bytes are written and its name is synced, so that the first
+/// commit in the segment waits for neither. Segments are created under a lock byte, so that no
+/// process creates a segment that another process is filling. A complete segment is used as it is,
 /// whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The counters shared by all processes, or `nil` during opening, when no other process has the
-  /// store open.
+  /// The counters shared by all processes, or `nil` while the store is being opened and no other
+  /// process has it open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
   /// The number of segments to create ahead, which becomes two once a writer has needed a segment
@@ -32,9 +32,10 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, ready for frames and with durable names.
+  /// Returns the segments from `first` to `last`, which are ready for frames and have durable
+  /// names.
   ///
-  /// The caller holds the writer lock.
+  /// The caller must hold the writer lock.
   ///
   /// - Parameter mayUseReserve: Whether the last segment may be made from the reserve if the disk
   ///   is full.
@@ -68,17 +69,17 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// Makes a segment's name durable before a frame is written to it.
   ///
   /// The shared counter `named` shows whether a sync is needed. It does not matter which process
-  /// created the file, because that process may have died before its sync. The counter is the
+  /// created the file, because that process may have died before its sync. The counter contains the
   /// segment number + 1, so that 0 means that no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, it may have been renamed to this segment. The counter may then refer
+    // If there is no reserve, it may have been renamed to this segment, and the counter may refer
     // to an earlier file with this name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // Even if a later sync succeeds, it does not prove that the names of this failed sync are
+      // A later successful sync would not prove that the names covered by this failed sync are
       // durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
@@ -111,13 +112,13 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Empties the segments after `last`: segments that a writer has allocated and abandoned, and
-  /// segments created ahead of the writer.
+  /// Empties the segments after `last`, which were either allocated and then abandoned by a writer,
+  /// or created ahead of the writer.
   ///
   /// The files keep their durable names but none of their bytes, so that the space of a transaction
   /// that filled the disk is freed. The next process that needs such a segment creates it again.
-  /// Errors are ignored, because the remaining bytes are never read. The caller holds the writer
-  /// lock.
+  /// Errors are ignored, because the remaining bytes are never read. The caller must hold the
+  /// writer lock.
   ///
   /// - Parameter allocated: The segments after `last` that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {
@@ -131,8 +132,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// allocated after that commit.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. Otherwise,
-  /// frames that are retained for a held generation could be lost: their segment looks incomplete
-  /// too, because maintenance punches out its header.
+  /// frames that are retained for a held generation could be lost, because their segment also looks
+  /// incomplete once maintenance has punched out its header.
   ///
   /// - Parameter appended: A function that returns the newest commit that any process has appended.
   package func refill(lineage: UInt64, appended: () -> FrameNumber) throws(StorageError) {
@@ -144,7 +145,7 @@ package final class SegmentAllocator: @unchecked Sendable {
       where try !files.isComplete(number, lineage: lineage) {
         // During this check, other processes may append commits and maintenance runs may punch
         // holes, so the newest commit is read again. Maintenance changes nothing after that commit,
-        // and no process can allocate a segment meanwhile.
+        // and no process can allocate a segment in the meantime.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often are one cache line apart, so that writing one does not slow down
-/// a reader of another.
+/// Counters that are polled often are in separate cache lines, so that writing to one counter does
+/// not slow down readers of another.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -37,12 +37,14 @@ package enum DecisionLayout {
   package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
 }
 
-/// The generations that are still readable, as decided by the last maintenance run; only these can
-/// be pinned.
+/// The generations that the last maintenance run left readable, which are the only ones that can be
+/// pinned.
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
-  /// The newest retained generation; every commit from this one on is readable.
+  /// The newest retained generation.
+  ///
+  /// This commit and every later one are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
@@ -61,11 +63,12 @@ package struct DecisionRecord: Hashable, Sendable {
 
 /// The shared counters of a store, each of which is atomic and meaningful on its own.
 ///
-/// A counter that contains a generation only grows. The counter `writer` is used in messages only.
+/// A counter that contains a generation never decreases. The `writer` counter is used only in
+/// messages.
 ///
-/// The counters are in the mapped file `counters`, and are valid for one boot of one machine. They
-/// remain usable if a process dies at any instruction. `Docs/Internals/Concurrency.md` lists the
-/// lock under which each counter is written.
+/// The counters are in the `counters` file, which is mapped, and are valid for one boot of one
+/// machine. They remain usable if a process dies at any instruction.
+/// `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
@@ -77,7 +80,8 @@ package final class SharedCounters: @unchecked Sendable {
     onAccess = mapping.onAccess
   }
 
-  /// Creates counters that are private to this process: for read-only opening and for tests.
+  /// Creates counters that are private to this process, for stores that are opened for reading only
+  /// and for tests.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -140,15 +144,15 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing after an error that leaves the contents of the files unknown.
   ///
-  /// Other errors do not disable writing: if the disk is full, the transaction is rolled back, and
-  /// a wait that timed out or a call that was refused has changed nothing.
+  /// Other errors do not disable writing. If the disk is full, the transaction is rolled back; if a
+  /// wait timed out or a call was refused, nothing was changed.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
   }
 
-  /// Returns whether the counters are consistent: no counter exceeds another that bounds it, and
-  /// every named generation can be pinned.
+  /// Returns whether the counters are consistent, which means that no counter exceeds its upper
+  /// bound and every named generation can be pinned.
   ///
   /// If the counters are damaged, a commit could wrongly be treated as durable, or a named
   /// generation could be reclaimed. Call this only while no other process has the store open.
@@ -159,7 +163,10 @@ package final class SharedCounters: @unchecked Sendable {
       && kept.allSatisfy { decision.isAlive($0) }
   }
 
-  /// The published decision; a caller that must not miss a change reads the epoch before and after.
+  /// The published decision.
+  ///
+  /// A caller that must not miss a change must read the epoch before and after it reads this
+  /// property.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
     onAccess?(start, false)
@@ -173,11 +180,10 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Publishes a decision, by filling the copy that is not published and then switching to that
-  /// copy.
+  /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
   ///
   /// If there are more retained generations than fit, the lowest are listed and the next one
-  /// becomes `newestRetained`. All of them stay readable, but less log is reclaimed.
+  /// becomes `newestRetained`. All of them remain readable, but less log space is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

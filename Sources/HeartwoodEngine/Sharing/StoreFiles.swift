@@ -1,7 +1,7 @@
 /// The files, shared counters and locks of one open store, and its geometry.
 ///
 /// Thread-safe: all properties are constant once the store is open, and objects with mutable state
-/// guard it themselves.
+/// synchronise access themselves.
 package final class StoreFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -24,9 +24,9 @@ package final class StoreFiles: Sendable {
   package let maintenance: ExclusiveByte
   /// The lock that serialises changes to the list of named generations.
   package let keeping: ExclusiveByte
-  /// The maximum time that a call waits for an operation of another process, or `nil` for no limit.
+  /// The maximum time that a call waits for an operation in another process, or `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// The check that the file names of the store still refer to the open files.
+  /// Checks that the store's file names still refer to the open files.
   package let opened: OpenedFiles
   /// The waits of this process that have no time limit.
   package let waits = LockWaits()
@@ -37,11 +37,11 @@ package final class StoreFiles: Sendable {
   ///
   /// - Parameters:
   ///   - start: The commit after which the log is read from its group headers.
-  ///   - countersFile: The identity of the file `counters`, or `nil` if the counters are private to
+  ///   - countersFile: The identity of the `counters` file, or `nil` if the counters are private to
   ///     this process.
   ///   - busyMilliseconds: The maximum time that a writer waits while another process creates
-  ///     segments or replaces the list of named generations. In both cases, the writer has changed
-  ///     nothing yet.
+  ///     segments or replaces the list of named generations. The writer has changed nothing at that
+  ///     time.
   package init(
     pageFile: PageFile, log: LogFiles, counters: SharedCounters, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,

@@ -1,4 +1,4 @@
-/// The locks of a process on one store, such as the locks for its presence and its live
+/// The locks that a process holds on one store, such as the locks for its presence and its live
 /// generations.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
@@ -32,7 +32,7 @@ package final class StoreLocks: Sendable {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a generation. Heartwood never takes such a "
-          + "lock. Find out which program is locking this file.", file: file.path)
+          + "lock. Find and stop the program that is locking this file.", file: file.path)
     }
   }
 
@@ -50,8 +50,9 @@ package final class StoreLocks: Sendable {
 
   /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
   ///
-  /// A query returns any conflicting lock, not necessarily the lowest, so the parts of the range
-  /// before and after it are queried too. This takes at most 2k + 1 queries for k locks.
+  /// A query returns any conflicting lock, not necessarily the lowest one, so the parts of the
+  /// range before and after that lock are queried too. This takes at most 2k + 1 queries for k
+  /// locks.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the suspensions of a store in this process, because pages that were read before a
+/// Counts how often a store was suspended in this process, because pages that were read before a
 /// suspension must not be used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
@@ -19,9 +19,10 @@ package final class Suspensions: @unchecked Sendable {
   /// The current period.
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions; each page read checks that it has not passed.
+  /// A period between two suspensions.
   ///
-  /// It retains no object, and is valid only while its `Suspensions` object exists.
+  /// Each page read checks that its period has not ended. A period retains no object, and is valid
+  /// only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
@@ -34,8 +35,8 @@ package final class Suspensions: @unchecked Sendable {
 
   static let ended = StorageError(
     .generationExpired,
-    "The store was suspended after this snapshot was taken, and its generation was released. Take "
-      + "a new snapshot after resuming the store.")
+    "The store was suspended after this snapshot was taken, so the snapshot's generation was "
+      + "released. Take a new snapshot after resuming the store.")
 
   static let suspended = StorageError(
     .suspended, "The store is suspended. Call `resume()` before using it again.")

@@ -9,9 +9,11 @@ package final class WriterLock: @unchecked Sendable {
   private let holders: HolderFile
   /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// The value of `rings` when this process last yielded; used only by the thread whose turn it is.
+  /// The value of `rings` when this process last yielded.
+  ///
+  /// Only the thread whose turn it is uses this property.
   private var answeredRings: UInt64 = 0
-  /// A random number that identifies this process in the counter `lastWriter`.
+  /// A random number that identifies this process in the `lastWriter` counter.
   private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()
@@ -19,7 +21,9 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread; `isAdmitted` is guarded by the turn's own lock.
+  /// A thread that waits for its turn.
+  ///
+  /// `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -43,10 +47,12 @@ package final class WriterLock: @unchecked Sendable {
   /// - Throws: `busy` after `timeout` milliseconds. If `timeout` is `nil`, the wait has no limit.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
-    precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
+    precondition(
+      !isHeldByThisThread,
+      "A write was started inside another write on the same thread.")
     assert(
       LockOrder.enter(LockByte.writer, of: locks.file),
-      "the writer lock was requested out of order")
+      "The writer lock was requested out of lock order.")
     do throws(StorageError) {
       try waitForTurn(until: deadline)
     } catch {
@@ -85,8 +91,8 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If the unlock fails, the byte stays locked by this process, whose next writer can still
-    // enter.
+    // If unlocking fails, the byte remains locked by this process, whose next writer can still
+    // acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
@@ -99,8 +105,8 @@ package final class WriterLock: @unchecked Sendable {
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on the doorbell byte. Find out which program "
-          + "is locking the file `locks`.")
+        "Another program holds an exclusive lock on the doorbell byte. Find and stop the program "
+          + "that is locking the `locks` file.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0
@@ -117,7 +123,9 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again; a suspended process does not ring.
+  /// The interval at which a waiting writer rings again.
+  ///
+  /// A suspended process does not ring.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
@@ -182,15 +190,15 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed over at the last moment; take it, so that it is not lost.
+    // The turn was handed over at the last moment. Take it, so that it is not lost.
     try wait(for: turn, until: nil)
   }
 
   private func busy() -> StorageError {
     StorageError(
       .busy,
-      "Another writer held the store for longer than `busyTimeout`\(writerText). Shorten "
-        + "that writer's transactions, or increase `busyTimeout`.")
+      "Another transaction held the writer lock for longer than `busyTimeout`\(writerText). "
+        + "Shorten that transaction, or increase `busyTimeout`.")
   }
 
   /// The end of a sentence that names the current writer and the time since it started, or an empty
@@ -198,10 +206,10 @@ package final class WriterLock: @unchecked Sendable {
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
-    guard claim.process != process else { return ": this process, for \(age)" }
+    guard claim.process != process else { return ": this process has been writing for \(age)" }
     // The recorded writer may have died, and the current one may not have recorded itself yet.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
-    return ": process \(claim.process)\(name), for \(age)"
+    return ": process \(claim.process)\(name) has been writing for \(age)"
   }
 }

@@ -1,13 +1,16 @@
 /// The immutable state of one generation: its pages, and the location of each page.
 ///
-/// It is shared by all its readers. It owns the index, the segment mappings and the windows that
-/// its ``PageView`` points into. A pruned copy of a state reads the same bytes from fewer segments.
+/// All readers of the generation share this object. It owns the index, the segment mappings and the
+/// windows that its ``PageView`` points into. A pruned copy of a state reads the same bytes from
+/// fewer segments.
 package final class GenerationState: @unchecked Sendable {
   // @unchecked because `source` is written in init only.
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// The page number at which a writer starts to search for free pages; no page below it is free.
+  /// The page number at which a writer starts to search for free pages.
+  ///
+  /// No page below this one is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -68,7 +71,8 @@ package final class GenerationState: @unchecked Sendable {
   /// - Parameters:
   ///   - index: The index of this state, plus the pages that the transaction has written to the
   ///     log.
-  ///   - loader: A loader from ``loader(for:)``; the caller keeps it and the index alive.
+  ///   - loader: A loader from ``loader(for:)``. The caller must keep the loader and the index
+  ///     alive.
   func source(
     working: UnsafeMutablePointer<WorkingTable>, index: PageIndex, loader: PageLoader,
     pageCount: PageNumber, changeCount: Int

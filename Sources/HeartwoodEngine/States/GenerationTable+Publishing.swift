@@ -1,8 +1,8 @@
-// Publishes the states that writers, syncs and maintenance runs have reached.
+// This extension publishes the states that writers, syncs and maintenance runs have reached.
 extension GenerationTable {
   /// W1.2 and W2: returns the newest state that any process has appended.
   ///
-  /// The caller holds the writer lock.
+  /// The caller must hold the writer lock.
   ///
   /// - Complexity: One check of a page header if no other process has written; otherwise the same
   ///   as ``pinNewest()``.
@@ -20,7 +20,7 @@ extension GenerationTable {
 
   /// W1.6: publishes the state on which every later writer builds.
   ///
-  /// The caller holds the writer lock.
+  /// The caller must hold the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -42,8 +42,8 @@ extension GenerationTable {
 
   /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. In the opposite order, if the process died between the
-  /// two steps, the floor could be above every visible generation.
+  /// `committed` is raised before `durable`. If the order were reversed and the process died
+  /// between the two steps, the floor could be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)
@@ -59,8 +59,8 @@ extension GenerationTable {
   /// Replaces the newest states with copies that need neither the log up to `checkpointed` nor the
   /// deleted segments.
   ///
-  /// The disk space of a deleted segment is freed once no process has it open. States appended
-  /// meanwhile are not replaced, and snapshots keep their states.
+  /// The disk space of a deleted segment is freed once no process has it open. States that were
+  /// appended in the meantime are not replaced, and snapshots keep their states.
   package func prune(checkpointed: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)

@@ -1,4 +1,5 @@
-// Releases every generation when the store is suspended, and resumes from a state in the files.
+// This extension releases every generation when the store is suspended, and resumes from a state in
+// the files.
 extension GenerationTable {
   /// Whether the table is between ``suspend()`` and ``resume(at:)``.
   package var isSuspended: Bool { lock.withLock { suspended } }
@@ -21,8 +22,9 @@ extension GenerationTable {
     lock.release()
   }
 
-  /// S1: releases every live generation and ends its snapshots; nothing can be pinned until
-  /// ``resume(at:)``.
+  /// S1: releases every live generation and invalidates its snapshots.
+  ///
+  /// Nothing can be pinned until ``resume(at:)`` is called.
   ///
   /// - Throws: `suspended` if the table is already suspended; `io` if a lock could not be released,
   ///   but only after all other locks have been released.
@@ -30,8 +32,8 @@ extension GenerationTable {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Wait for threads that are building a state, because each of them holds a verified lock and is
-    // about to add an entry.
+    // Wait for threads that are building a state, because each of these threads holds a verified
+    // lock and is about to add an entry.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

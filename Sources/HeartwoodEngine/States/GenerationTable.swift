@@ -1,8 +1,8 @@
 /// The live generations of this process, and the newest states.
 ///
 /// Each live generation has a reference count and one lock byte, which is locked for the first
-/// reference and unlocked after the last one. The lock of this table is held from the time the byte
-/// is locked until the pin is verified, so that no other thread shares an unverified pin. Steps are
+/// reference and unlocked after the last one. The table's lock is held from the time the byte is
+/// locked until the pin is verified, so that no other thread shares an unverified pin. Steps are
 /// numbered as in `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
@@ -55,9 +55,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// P1: pins the newest generation that any process has made visible.
   ///
-  /// - Complexity: No system call if this process has already pinned the generation, otherwise one.
-  ///   If another process has committed it, also one page read for each group since the newest
-  ///   state known to this process.
+  /// - Complexity: No system call if this process has already pinned the generation; otherwise,
+  ///   one. If another process committed the generation, also one page read for each group since
+  ///   the newest state known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -74,14 +74,14 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       // If the pin is not verified, a maintenance run has raised the floor since `committed` was
-      // read, so the newest generation is read again.
+      // read, so read the newest generation again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
     }
   }
 
-  /// Adds a reference to a generation, and releases the lock of the table.
+  /// Adds a reference to a generation, and releases the table's lock.
   @inline(__always)
   private func share(_ entry: LiveEntry) -> Pin {
     entry.references &+= 1
@@ -113,15 +113,15 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins the given generation, which another owner must hold, or no maintenance run may have
-  /// released yet.
+  /// P3: pins the given generation, which must be held by another owner or not yet released by a
+  /// maintenance run.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
   ///   if it was never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
   /// - Complexity: One system call; reads the group headers of the log if the generation's state is
   ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    // The clock is read only if there is a wait.
+    // Read the clock only if there is a wait.
     var start: UInt64?
     while true {
       try acquireActive()
@@ -132,7 +132,7 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       if !hasDecided {
-        // The lock of the table is released during the wait, because the deciding thread needs it.
+        // Release the table's lock during the wait, because the deciding thread needs it.
         lock.wait(milliseconds: 1)
         lock.release()
         let since = start ?? SystemThread.monotonicMilliseconds
@@ -146,7 +146,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Checks that the wait for a decision has not exceeded `busyTimeout`.
   ///
-  /// - Throws: `busy` if it has, for example because the process of the maintenance run is
+  /// - Throws: `busy` if it has, for example because the process that runs maintenance is
   ///   suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
@@ -154,7 +154,7 @@ package final class GenerationTable: @unchecked Sendable {
     else { return }
     throw StorageError(
       .busy,
-      "A maintenance run has taken longer than `busyTimeout` to decide which generations stay "
+      "A maintenance run has taken longer than `busyTimeout` to decide which generations remain "
         + "readable. Check whether a process that has the store open is suspended.",
       file: files.directory)
   }
@@ -178,8 +178,9 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run of another process is deciding; a run whose process has died
-  /// does not count.
+  /// Returns whether a maintenance run in another process is deciding.
+  ///
+  /// A run whose process has died does not count.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
@@ -187,8 +188,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Pins a generation whose lock is verified, so that no maintenance run can release it.
   ///
-  /// The caller holds the table's lock. It is released while the state is built, and is not held on
-  /// return.
+  /// The caller must hold the table's lock, which is released while the state is built and is not
+  /// held on return.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
     let notify = onPin
@@ -213,10 +214,10 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns the state of a generation: a known state, or a state that is built from the nearest
-  /// known one or from the files.
+  /// Returns the state of a generation: a known state, or one that is built from the nearest known
+  /// state or from the files.
   ///
-  /// The caller needs a verified pin of the generation, or the maintenance lock; for the newest
+  /// The caller must hold a verified pin on the generation or the maintenance lock; for the newest
   /// appended generation, the writer lock suffices.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
@@ -229,8 +230,8 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer live, or was never a commit of this store. Hold a "
-        + "snapshot of it, or keep it under a name, for as long as it is needed.")
+      "Generation \(generation) is no longer live, or was never a commit of this store. To keep a "
+        + "generation readable, hold a snapshot, or keep the generation under a name.")
   }
 
   /// P4: releases one reference.
@@ -257,14 +258,14 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Removes an entry without references and unlocks its generation.
   ///
-  /// If the unlock fails, the only effect is that log space stays in use.
+  /// If unlocking fails, the only effect is that log space remains in use.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if it was not used since the last call, and returns whether a pin
+  /// Drops the lingering pin if it has not been used since the last call, and returns whether a pin
   /// still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
@@ -289,7 +290,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a maintenance run of this process is deciding; while it is, ``pin(_:)`` waits.
+  /// Records whether a maintenance run in this process is deciding.
+  ///
+  /// While it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -1,6 +1,6 @@
-/// One live generation in this process: its state, its references and its lock.
+/// One live generation in this process, with its state, its references and its lock.
 ///
-/// Guarded by the lock of its table.
+/// An entry is guarded by its table's lock.
 package final class LiveEntry: @unchecked Sendable {
   // @unchecked because all fields except the constant `generation` are accessed under the table's
   // lock.
@@ -17,7 +17,7 @@ package final class LiveEntry: @unchecked Sendable {
   }
 }
 
-/// A reference to a live generation, and the state to read it through.
+/// A reference to a live generation, and the state through which the generation is read.
 package struct Pin: Sendable {
   package let entry: LiveEntry
   package let state: GenerationState

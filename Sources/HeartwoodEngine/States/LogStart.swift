@@ -1,5 +1,5 @@
-/// The point at which reading the log starts: the page file's state, or a generation in the map of
-/// retained frames.
+/// The point at which reading the log starts, which is either the page file's state or a generation
+/// in the map of retained frames.
 package struct LogStart {
   /// The state of the page file.
   package let checkpointed: CommitPoint
@@ -44,7 +44,7 @@ package struct LogStart {
     } else {
       return nil
     }
-    // The frames are in ascending order, so the newest image of a page is set last.
+    // The frames are in ascending order, so the newest image of each page is set last.
     for retained in map.retainedFrames
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
@@ -63,12 +63,12 @@ package struct LogStart {
 
   /// Whether the page file has advanced since its header was read.
   ///
-  /// It has if the map starts after the state in that header, because a map is written only after
-  /// the header of the state at which it starts is durable.
+  /// This is the case if the map starts after the state in that header, because a map is written
+  /// only after the header of the state at which it starts is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// The state that a walk over the log has reached.
+/// The state that has been reached by reading the log.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex

@@ -1,8 +1,8 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states are live, so no checkpoint has advanced beyond the older one. The index of the newer
-/// state therefore has an entry for every page that was written between the two states, however the
-/// index was built.
+/// Both states must be live, so that no checkpoint has advanced beyond the older one. The index of
+/// the newer state therefore has an entry for every page that was written between the two states,
+/// however the index was built.
 package struct PageDifference {
   /// The pages in use in the newer state that were written after the older one, in page order.
   package private(set) var written: [PageNumber] = []
@@ -11,10 +11,12 @@ package struct PageDifference {
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states; `older` must not be newer than `newer`.
+  /// Compares two states.
+  ///
+  /// `older` must not be newer than `newer`.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
-  /// - Complexity: For each bitmap that covers a written page, one page of each state is read.
+  /// - Complexity: For each bitmap that covers a written page, reads one page of each state.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer
@@ -33,8 +35,8 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // The older state may have bitmaps beyond the end of the newer state, in which the pages that
-    // they cover no longer exist.
+    // The older state may have bitmaps beyond the end of the newer state, where the pages that they
+    // cover no longer exist.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))

@@ -61,10 +61,10 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Sets the frame of a page; frames may be set in any order and must not be 0.
+  /// Sets the frame of a page.
   ///
-  /// Call this only while no other thread can access the index. Nodes shared with other states are
-  /// copied first.
+  /// Frames may be set in any order, and must not be 0. Call this method only while no other thread
+  /// can access the index. Nodes shared with other states are copied first.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
     while Self.isBeyond(page, depth) {
       if let below = root {
@@ -122,7 +122,7 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree, with 64 slots; only slots in use take memory.
+  /// A node of the tree, with 64 slots, of which only those in use take memory.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
@@ -196,8 +196,9 @@ extension PageIndex {
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one; `newest` is the highest frame that the new word
-    /// leads to.
+    /// Replaces the word of a slot that has one.
+    ///
+    /// `newest` is the highest frame to which the new word leads.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)

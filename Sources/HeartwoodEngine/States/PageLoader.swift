@@ -1,12 +1,12 @@
 /// Finds, reads and verifies the pages that the fast path of ``PageView/page(_:)`` cannot return.
 ///
-/// Thread-safe. It is owned by the states that read through it.
+/// Thread-safe. The loader is owned by the states that read through it.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
   /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Whether every page is verified again, even if its verified bit is set; for `verify()`.
+  /// Whether every page is verified again even if its verified bit is set, as `verify()` requires.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {
@@ -24,7 +24,7 @@ package final class PageLoader: Sendable {
     let geometry = files.geometry
     guard let segment = segments[geometry.segment(of: frame)] else {
       throw .corrupt(
-        "The log segment that holds frame \(frame) is missing.",
+        "The log segment that contains frame \(frame) is missing. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: frame)), page: number)
     }
     let name = geometry.segmentName(segment.number)
@@ -47,7 +47,8 @@ package final class PageLoader: Sendable {
     if window < windows.count {
       // A damaged tree may refer to a free page that was never written to the file.
       guard try files.pageFile.holds(number) else {
-        throw .corrupt("The file ends before the end of the page.", file: "pages", page: number)
+        throw .corrupt(
+          "The page file ends before the end of this page.", file: "pages", page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
@@ -76,7 +77,8 @@ package final class PageLoader: Sendable {
     if alwaysVerifies { cache.forget(location) }
     let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
-        throw .corrupt("The file ends before the end of the page.", file: name, page: number)
+        throw .corrupt(
+          "The log segment ends before the end of this page.", file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }
@@ -92,11 +94,13 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) was found where frame \(frame) should be.", file: name, page: number)
+        "Frame \(found) was found where frame \(frame) should be. Restore a backup.",
+        file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(
-        "The page is from frame \(found), which was never written to the page file.", file: name,
+        "The page has the frame number \(found), but that frame was never written to the page "
+          + "file.", file: name,
         page: number)
     }
   }

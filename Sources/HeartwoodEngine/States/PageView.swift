@@ -1,4 +1,4 @@
-/// One page in memory, valid until it is released to the view it came from.
+/// One page in memory, which is valid until it is released to the view from which it came.
 package struct PageReference {
   package let bytes: Bytes
   /// The cache entry to unpin, or `nil` if the page is in a mapping or belongs to the writer.
@@ -7,8 +7,9 @@ package struct PageReference {
 
 /// The data for a page lookup in one state, kept together in memory.
 ///
-/// It is owned by a ``GenerationState`` or a ``WorkingPages`` and read through raw pointers, so
-/// that a point read retains nothing. Everything it points to lives as long as its owner.
+/// The source is owned by a ``GenerationState`` or a ``WorkingPages`` object and read through raw
+/// pointers, so that a point read does no reference counting. Everything to which it points lives
+/// as long as its owner.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -33,10 +34,10 @@ package struct PageSource {
   let suspension: Suspensions.Period
 }
 
-/// The pages of a store as of one state; the writer's view includes its own changes.
+/// The pages of a store in one state.
 ///
-/// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
-/// refers to the same bytes.
+/// The writer's view includes its own changes. A view is one pointer wide and keeps nothing alive.
+/// In a given state, a page number always refers to the same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 
@@ -56,8 +57,8 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether pages may still be read: only in the process that made the view, and only until its
-  /// store is suspended.
+  /// Whether pages may still be read, which is only the case in the process that created the view,
+  /// and only until the store is suspended.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
@@ -78,7 +79,8 @@ package struct PageView {
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
   ///   cannot be read; any error of ``requireCurrent()``.
-  /// - Complexity: No system call and no lock in `.mapped` reading once the page has been verified.
+  /// - Complexity: In `.mapped` reading, no system call and no lock once the page has been
+  ///   verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source

@@ -1,9 +1,9 @@
-/// A pinned view of one generation of a store, which stays unchanged while the snapshot is held.
+/// A pinned view of one generation of a store, which remains unchanged while the snapshot is held.
 ///
-/// Its generation is locked until the last reference to the snapshot is gone, and is then released
+/// The generation is locked until the last reference to the snapshot is gone, and is then released
 /// automatically. Readers never wait for writers, and writers never wait for readers. While a
-/// snapshot exists, the log keeps the frames that it needs; see `Docs/Guides/Caveats.md` on
-/// long-lived snapshots.
+/// snapshot exists, the log keeps the frames that the snapshot needs. See `Docs/Guides/Caveats.md`
+/// for the effects of long-lived snapshots.
 ///
 /// Thread-safe: any number of threads may read through one snapshot concurrently.
 public final class Snapshot: Sendable {
@@ -18,7 +18,7 @@ public final class Snapshot: Sendable {
     self.table = table
   }
 
-  // In a child made by `fork`, the lock of the generation belongs to the parent.
+  // In a child process created by `fork`, the generation's lock belongs to the parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
   /// Checks that the snapshot can still be read.

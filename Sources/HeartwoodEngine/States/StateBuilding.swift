@@ -2,10 +2,10 @@ extension StoreFiles {
   /// X1: locates the pages of a generation, using the page file's header, the map, and the footers
   /// and group headers of the log after the map.
   ///
-  /// The caller needs a verified pin of the generation or the maintenance lock, so that no
-  /// maintenance run releases the generation meanwhile. A run may still advance the page file up to
-  /// the generation, delete segments and punch holes; in that case, the search starts again with an
-  /// empty index.
+  /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
+  /// maintenance run releases the generation in the meantime. A run may still advance the page file
+  /// up to the generation, delete segments, and punch holes. In that case, the search starts again
+  /// with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -19,7 +19,8 @@ extension StoreFiles {
       let header = try announcedHeader()
       guard header.sequence != last else {
         throw .corrupt(
-          "The newest header slot of the page file has become unreadable.", file: "pages")
+          "The newest header slot of the page file has become unreadable. Restore a backup.",
+          file: "pages")
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
@@ -38,23 +39,24 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "Generation \(generation) was never a commit of this store.")
+        .generationExpired, "This store has no commit with the generation \(generation.frame).")
     }
   }
 
   /// Returns the newest header slot whose state is announced in the shared counters.
   ///
-  /// A checkpoint announces a state only after its slot is synced. Until then the slot can be read,
-  /// but pages of that state are not accepted from the page file; if the sync fails, they never
-  /// will be. The previous slot can be used just as well, because the log still holds everything
-  /// between the two states.
+  /// A checkpoint announces a state only after syncing its slot. Until then, the slot can be read,
+  /// but pages of that state are not accepted from the page file. If the sync fails, they will
+  /// never be accepted. The previous slot can be used just as well, because the log still contains
+  /// everything between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed
     let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
       throw .corrupt(
-        "Neither header slot of the page file contains a completed checkpoint.", file: "pages")
+        "Neither header slot of the page file contains a completed checkpoint. Restore a backup.",
+        file: "pages")
     }
     return header
   }
@@ -87,9 +89,9 @@ extension StoreFiles {
   /// X2: builds the state of a newer generation by reading the log after a known state, or returns
   /// `nil` if the log no longer leads to that generation.
   ///
-  /// The caller needs a verified pin of the newer generation or the writer lock. A frame in the
-  /// index of the known state then still exists if the newer generation contains it, whatever
-  /// maintenance runs have done meanwhile.
+  /// The caller must hold a verified pin on the newer generation or the writer lock. A frame in the
+  /// known state's index then still exists if the newer generation contains it, whatever
+  /// maintenance runs have done in the meantime.
   ///
   /// - Complexity: Reads one page for each group between the two generations, and one more for each
   ///   segment.
@@ -127,7 +129,7 @@ extension StoreFiles {
 
   /// Returns the segments from `first` to `last`.
   ///
-  /// The directory is not read if both are the same known segment.
+  /// The directory is not read if `first` and `last` are the same known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -138,10 +140,10 @@ extension StoreFiles {
   /// W2: returns the state after the complete commit that follows `state` and whose writer died
   /// before announcing it, or `nil` if there is no such commit.
   ///
-  /// The caller holds the writer lock.
+  /// The caller must hold the writer lock.
   ///
-  /// - Complexity: One check of a page header if there is no such commit, without a system call if
-  ///   files are mapped.
+  /// - Complexity: One check of a page header if there is no such commit, which takes no system
+  ///   call if files are mapped.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)

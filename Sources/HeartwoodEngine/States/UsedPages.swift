@@ -1,4 +1,6 @@
-/// The pages in use in a state, read from one bitmap at a time; the state must outlive this object.
+/// The pages that are in use in a state, which are read from one bitmap at a time.
+///
+/// The state must outlive this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
@@ -13,7 +15,9 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Returns whether the page is in use; calls in page order read each bitmap only once.
+  /// Returns whether the page is in use.
+  ///
+  /// Calls in page order read each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
@@ -49,7 +53,7 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count that all pages in use would fit into, if they were moved
+  /// Returns the smallest page count into which all pages in use would fit if they were moved
   /// together.
   ///
   /// - Complexity: One page read for each bitmap.
@@ -78,7 +82,7 @@ extension PageView {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
       release(reference)
-      throw .corrupt("A bitmap page is missing.", page: number)
+      throw .corrupt("This bitmap page is missing.", page: number)
     }
     return reference
   }

@@ -1,13 +1,15 @@
-/// An open-addressing hash table of the writer's pages, by page number.
+/// An open-addressing hash table of the writer's pages, keyed by page number.
 ///
-/// It must be fast, because a transaction looks up a page in it at every step of a tree descent. A
+/// Lookups must be fast, because a transaction looks up a page at every step of a tree descent. A
 /// savepoint keeps the pages that it would restore in a table of its own.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position; no page has this number.
+  /// The number that marks an unused position.
+  ///
+  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -60,7 +62,9 @@ package struct WorkingTable {
     }
   }
 
-  /// Removes all entries; the caller frees their bytes.
+  /// Removes all entries.
+  ///
+  /// The caller must free their bytes.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

@@ -2,8 +2,8 @@
 /// process or in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the
-/// recipient has one, or keep the generation under a name. The text of a token has no spaces and
-/// can be passed on a command line.
+/// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
+/// spaces and can be passed on a command line.
 public struct GenerationToken: Hashable, Sendable {
   /// The store that the token belongs to.
   package let store: StoreIdentity
@@ -94,7 +94,7 @@ extension Store {
   private func foreign(_ origin: String) -> StorageError {
     StorageError(
       .foreignStore,
-      "The token belongs to \(origin). Open the store that it was taken from.",
+      "The token belongs to \(origin). Open the store that the token was taken from.",
       file: files.directory)
   }
 }

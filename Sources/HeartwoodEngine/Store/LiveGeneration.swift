@@ -11,9 +11,9 @@ public struct LiveGeneration: Hashable, Sendable {
   /// The processes that are known to hold the generation: this process, and other processes that
   /// have held it for about a second.
   public var holders: [StoreHolder]
-  /// The number of bytes of log that only this generation retains.
+  /// The number of bytes in the log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees these bytes, and also the
+  /// Once the generation is released, the next maintenance run frees these bytes. It also frees the
   /// frames of pages that can then be written back to the page file.
   public var retainedByteCount: Int
 }

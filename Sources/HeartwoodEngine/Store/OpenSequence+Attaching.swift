@@ -2,8 +2,8 @@ extension OpenSequence {
   /// Attaches to a store that other processes have open, or returns `nil` if no process has
   /// initialised its shared counters since the machine booted.
   ///
-  /// - Parameter writers: The byte that a process locks while it initialises the counters; `nil` to
-  ///   return without waiting for such a process.
+  /// - Parameter writers: The byte that a process locks while it initialises the counters, or `nil`
+  ///   to return without waiting for such a process.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -13,7 +13,7 @@ extension OpenSequence {
     }
   }
 
-  /// Waits a moment for a process that is opening the store.
+  /// Waits briefly for a process that is opening the store.
   ///
   /// - Throws: `busy` if the other process takes longer than `busyTimeout`, for example because it
   ///   is suspended.
@@ -22,7 +22,7 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has been opening the store for longer than `busyTimeout`. Try again "
-          + "later, or end that process if it hangs.", file: path)
+          + "later, or end that process if it no longer responds.", file: path)
     }
     SystemThread.sleep(milliseconds: 1)
   }
@@ -32,7 +32,8 @@ extension OpenSequence {
       throw StorageError(
         .busy,
         "Another process has the store open. This system provides no boot identity, so only one "
-          + "process at a time can have a store open. Close it in that process first.", file: path)
+          + "process at a time can have a store open. Close the store in that process "
+          + "first.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
       let (counters, identity, file) = try countersFile(pages, .read),
@@ -87,8 +88,8 @@ extension OpenSequence {
   /// P2: returns whether a private read-only core still has the newest state.
   ///
   /// This is the case if no process has made the shared counters usable, and no complete commit
-  /// follows the newest known one. A commit with valid headers but invalid images is not complete:
-  /// recovery would discard it, so opening the store again would not yield a newer state.
+  /// follows the newest known one. A commit with valid headers but invalid images is incomplete.
+  /// Recovery would discard such a commit, so reopening the store would not yield a newer state.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -106,8 +107,8 @@ extension OpenSequence {
 
   /// S3: acquires the presence lock again, and returns the state of the newest generation.
   ///
-  /// If the files are still the same, cached contents are still valid, because frames never change,
-  /// and the verified bits of the page file are discarded if another process has run a checkpoint.
+  /// If the files are still the same, cached contents are still valid, because frames never change.
+  /// The verified bits of the page file are discarded if another process has run a checkpoint.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence
@@ -139,12 +140,15 @@ extension OpenSequence {
     else {
       throw StorageError(
         .foreignStore,
-        "The files of the store were replaced while it was suspended. Close it and open it again.",
+        "The store's files were replaced while the store was suspended. Close the store, then "
+          + "open it again.",
         file: path)
     }
   }
 
-  /// P1: locks the newest generation, for use before there is a table of generations.
+  /// P1: locks the newest generation.
+  ///
+  /// This method is used before the table of generations exists.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -158,18 +162,18 @@ extension OpenSequence {
   }
 
   /// Maps the shared counters and computes the value that marks them as usable, or returns `nil` if
-  /// there is no complete file `counters`.
+  /// there is no complete `counters` file.
   ///
-  /// The value identifies the current boot and the files `counters` and `pages`. It is 0 if the
-  /// system provides no boot identity.
+  /// The value identifies the current boot, the `counters` file and the `pages` file. It is 0 if
+  /// the system provides no boot identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // The bytes are written, not only reserved, because writing to a mapped hole on a full disk
-      // kills the process.
+      // Write the bytes instead of only reserving them, because writing to a mapped hole on a full
+      // disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

@@ -1,5 +1,5 @@
 extension OpenSequence {
-  /// O1.2 to O1.4: prepares the shared counters, starts a new lineage if one is due, and builds the
+  /// O1.2 to O1.4: prepares the shared counters, starts a new lineage if necessary, and builds the
   /// first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
@@ -69,15 +69,15 @@ extension OpenSequence {
     guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
     guard let found = try countersFile(pages, .create) else {
       throw StorageError(
-        .io, "The file `counters` disappeared while it was being created. Try again.", file: path)
+        .io, "The `counters` file disappeared while it was being created. Try again.", file: path)
     }
     return (found.counters, found.identity, found.file)
   }
 
   /// Continues with the counters of this boot.
   ///
-  /// Everything that was visible is in the files. If a complete commit follows, it is adopted, even
-  /// if its writer died before announcing it.
+  /// All visible commits are in the files. If another complete commit follows them, that commit is
+  /// adopted, even if its writer died before announcing it.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
@@ -86,26 +86,27 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The files are older than a state that was read from them since the machine started. They "
-          + "were replaced while no process had the store open. Restore the newer files.",
+        "The store's files are older than a state that was read from them since the machine "
+          + "started. They were replaced with older files while no process had the store open. "
+          + "Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A maintenance run may have died after writing its header slot and before raising the counter,
-    // or while deciding.
+    // The process of a maintenance run may have died after writing the header slot and before
+    // raising the counter, or while deciding.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Recovery has just synced the directory, so the names of all segments are durable.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations below the newest that can be read after a new boot: named generations,
-  /// and generations that a read-only process still has locked.
+  /// Returns the generations below the newest one that can be read after a new boot: named
+  /// generations, and generations that a read-only process still has locked.
   ///
-  /// A lock alone is not enough, because a generation in the range of the map that is not one of
-  /// the map's retained generations can no longer be read.
+  /// A lock alone is not enough: a generation in the range of the map can no longer be read unless
+  /// it is one of the map's retained generations.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -120,7 +121,7 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Initialises the counters for a new boot, except the decision record.
+  /// Initialises the counters, except the decision record, for a new boot.
   ///
   /// The floor is set to the newest commit, so that a token of a released generation cannot make
   /// that generation readable again.
@@ -142,8 +143,8 @@ extension OpenSequence {
 
   /// Rewrites the frames after `durable` with the same bytes, and syncs them.
   ///
-  /// After a failed sync, the system may treat pages as written that are not on disk, so nothing
-  /// may rely on these frames until they have been rewritten.
+  /// After a failed sync, the system may treat pages as written although they are not on disk, so
+  /// nothing may rely on these frames until they have been rewritten.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {

@@ -1,6 +1,6 @@
-/// Opens a store: creates it, recovers it, or attaches to it.
+/// Opens a store, by creating it, recovering it, or attaching to it.
 ///
-/// It performs the steps O1, O2 and C1 of `Docs/Internals/Concurrency.md`.
+/// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -37,7 +37,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the file `locks`, and checks that locking it works.
+  /// Opens the `locks` file, and checks that locking it works.
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
@@ -90,7 +90,8 @@ struct OpenSequence {
     let log = files.mapped(try canMap(pages, table, header.geometry))
     let named = try NamedGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw RetainedFrameMap.file.damaged("The map of retained frames has no valid end.")
+      throw RetainedFrameMap.file.damaged(
+        "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Nothing has been changed so far, so a store that was rejected above is unchanged.
@@ -99,8 +100,8 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // The process that created the directory, or started to create the store, may have died before
-    // it synced the name.
+    // The process that created the directory, or that started to create the store, may have died
+    // before it synced the directory's name.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
@@ -118,7 +119,7 @@ struct OpenSequence {
   }
 
   private var noStore: StorageError {
-    StorageError(.notAStore, "The directory contains no store.", file: path)
+    StorageError(.notAStore, "The directory contains no store. Check the path.", file: path)
   }
 
   // MARK: Finding the store
@@ -131,13 +132,16 @@ struct OpenSequence {
       guard names.contains("pages") || foreign.isEmpty else {
         throw StorageError(
           .notAStore,
-          "The directory contains other files (\(foreign.sorted()[0])) and no store. Use a "
-            + "separate directory for the store.", file: path)
+          "The directory contains no store, but it contains other files (such as "
+            + "\(foreign.sorted()[0])). Use a separate directory for the store.", file: path)
       }
       return
     }
     guard !options.isReadOnly else {
-      throw StorageError(.notAStore, "There is no store at this path.", file: path)
+      throw StorageError(
+        .notAStore,
+        "There is no store at this path. Check the path, or create "
+          + "the store by opening it for writing.", file: path)
     }
     try fileSystem.createDirectory(path, forFilesOf: options.fileMode)
     try fileSystem.syncDirectory(Self.parent(of: path))
@@ -174,8 +178,8 @@ struct OpenSequence {
     else {
       throw StorageError(
         .invalidArgument,
-        "The page size or segment size is invalid. A page must have 4096 to 65536 bytes, and a "
-          + "segment at least eight pages; both sizes must be powers of two.")
+        "The page size or segment size is invalid. A page must be 4096 to 65536 bytes long, and a "
+          + "segment must hold at least eight pages; both sizes must be powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,
@@ -207,13 +211,15 @@ struct OpenSequence {
       }
     }
     return StorageError(
-      .notAStore, "The page file does not have the signature of a Heartwood store.",
+      .notAStore,
+      "The page file does not have the signature of a Heartwood store. Check the "
+        + "path, or restore a backup.",
       file: pages.path)
   }
 
   /// Checks that the page file is as long as its header requires.
   ///
-  /// Accessing a mapping past the end of its file is fatal, so a truncated file is rejected here.
+  /// Accessing a mapping past the end of its file is fatal, so a truncated file must be rejected.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -226,9 +232,9 @@ struct OpenSequence {
 
   /// Returns whether to map the files.
   ///
-  /// Mapping must be requested and supported by the file system, and no file may be shorter than
-  /// its mapping. Opening a store for writing extends shorter files; opening it for reading must
-  /// not.
+  /// Files are mapped if the options request this, the file system supports it, and no file is
+  /// shorter than its mapping. Opening a store for writing extends files that are too short;
+  /// opening a store for reading must not.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

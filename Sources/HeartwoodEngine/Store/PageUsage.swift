@@ -4,7 +4,7 @@ public struct PageUsage: Hashable, Sendable {
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// An unused page, which a commit may allocate.
     case free
-    /// One bit for each page in a range of the page file, set if the page is in use.
+    /// One bit for each page in a range of the page file, which is set if the page is in use.
     case bitmap
     /// Keys and references to child pages.
     case branch
@@ -12,7 +12,7 @@ public struct PageUsage: Hashable, Sendable {
     case leaf
     /// Bytes of a value that is too large for a leaf.
     case overflow
-    /// The page numbers of a value that is too large for a leaf.
+    /// The numbers of the pages that contain a value that is too large for a leaf.
     case overflowIndex
     /// A page in use whose bytes are corrupt or cannot be read.
     case damaged
@@ -20,9 +20,9 @@ public struct PageUsage: Hashable, Sendable {
 
   /// The type of the page.
   public var kind: Kind
-  /// The number of used bytes of the page, including its header.
+  /// The number of used bytes in the page, including its header.
   ///
-  /// It is 0 for a free or damaged page, and the page size for a bitmap.
+  /// The number is 0 for a free or damaged page, and the page size for a bitmap.
   public var usedByteCount: UInt32
 
   /// Creates a description of a page.
@@ -67,7 +67,7 @@ extension Store {
   /// - Returns: One element of 8 bytes for each page, in the order of page numbers.
   /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
   ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
-  /// - Complexity: Every page in use is read once; free pages are not read.
+  /// - Complexity: Reads every page in use once, and no free pages.
   public func pageUsage(of snapshot: Snapshot) throws -> [PageUsage] {
     try requireOpen()
     try require(snapshot)

@@ -4,16 +4,17 @@ extension Store {
   ///
   /// The changes lead from `source` to `target`, whichever is newer. A value that was rewritten
   /// with the same bytes is not a change, and neither is the creation or removal of a keyspace
-  /// without entries. Names are ordered by their UTF-8 bytes, keys by their encoded bytes.
+  /// without entries. Names are ordered by their UTF-8 bytes, and keys by their encoded bytes.
   ///
   /// - Parameters:
-  ///   - source: The generation at which the changes start; a snapshot of this store.
-  ///   - target: The generation to which the changes lead; a snapshot of this store.
-  ///   - isWanted: A function that returns whether to compare the keyspace with the given name; if
-  ///     omitted, all keyspaces are compared. Leaves of other keyspaces are not read.
+  ///   - source: A snapshot of this store at the generation from which the changes lead.
+  ///   - target: A snapshot of this store at the generation to which the changes lead.
+  ///   - isWanted: A function that returns whether to compare the keyspace with the given name.
+  ///     Leaves of other keyspaces are not read. If the function is omitted, all keyspaces are
+  ///     compared.
   ///   - body: Called once for each key. It may read and write the store.
-  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `closed`;
-  ///   `corrupt` or `io`; any error of `body`.
+  /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
+  ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
   ///   and of the catalog, however large the store is. Needs memory for one key of each changed
   ///   leaf.

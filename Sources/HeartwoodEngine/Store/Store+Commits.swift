@@ -1,10 +1,10 @@
 extension Store {
   /// Returns a sequence of future commits by this process and all other processes.
   ///
-  /// The sequence yields the newest generation whenever it is newer than the last one yielded;
-  /// commits that occur while nothing awaits the sequence are combined into one element. It ends
-  /// when the store is closed or the waiting task is cancelled, and keeps the store open until
-  /// then.
+  /// The sequence yields the newest generation whenever it is newer than the last one yielded.
+  /// Commits that occur while nothing awaits the sequence are combined into one element. The
+  /// sequence ends when the store is closed or the waiting task is cancelled, and keeps the store
+  /// open until then.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -12,8 +12,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Other processes wake this one through the file system, and only while it observes. If a
-  /// notification is lost because its sender died, the commit is yielded within a second.
+  /// Other processes wake this one through the file system, but only while it observes the store.
+  /// If a notification is lost because its sender died, the commit is yielded within a second.
   ///
   /// - Complexity: Without observers, a commit costs only one clock read, plus one lock query per
   ///   tenth of a second.
@@ -21,7 +21,7 @@ extension Store {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
 
-  /// The newest visible generation known to this opening.
+  /// The newest visible generation that this store object knows.
   private var newestGeneration: FrameNumber {
     max(files.counters.committed, table.visible.generation)
   }
@@ -29,9 +29,11 @@ extension Store {
 
 /// A sequence of the newest generations of a store.
 public struct Commits: AsyncSequence, Sendable {
-  /// The newest generation at the time the element is returned.
+  /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
-  /// The type of errors; waiting never fails.
+  /// The type of errors that waiting throws.
+  ///
+  /// Waiting never fails.
   public typealias Failure = Never
 
   fileprivate let store: Store
@@ -73,8 +75,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval of checks for the first writer since the machine booted, which cannot notify
-  /// readers that opened the store before it.
+  /// The interval of checks for the first writer since the machine booted, because that writer
+  /// cannot notify readers that opened the store before it.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

@@ -1,14 +1,14 @@
 /// The result of compacting a store.
 public struct CompactionResult: Hashable, Sendable {
-  /// The number of pages of the newest generation before the compaction, in use or free.
+  /// The number of pages, in use or free, in the newest generation before the compaction.
   public var pageCountBefore = 0
-  /// The number of pages of the newest generation after the compaction.
+  /// The number of pages, in use or free, in the newest generation after the compaction.
   public var pageCount = 0
   /// The number of pages that were moved to lower page numbers.
   public var movedPageCount = 0
-  /// The number of bytes of the page file before the compaction.
+  /// The length of the page file in bytes before the compaction.
   public var fileByteCountBefore = 0
-  /// The number of bytes of the page file after the compaction, rounded up to the steps in which
+  /// The length of the page file in bytes after the compaction, rounded up to the steps in which
   /// the file grows.
   public var fileByteCount = 0
   /// The oldest live generation, if it still keeps the page file from shrinking.
@@ -21,31 +21,33 @@ extension Store {
   /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file; compaction also removes free pages
-  /// between pages in use. It works in many small transactions, so that other writers get their
-  /// turn. Snapshots stay unchanged. A power cut is harmless at any time, because no content
+  /// between pages in use. Compaction uses many small transactions, so that other writers get their
+  /// turn. Snapshots remain unchanged. A power cut is harmless at any time, because no content
   /// changes.
   ///
   /// - Parameter progress: Called on this thread between transactions, at least ten times a second
   ///   on common disks.
   /// - Returns: The result. While older snapshots are held, the file keeps its length.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
-  ///   trees or free space are corrupt. Pages that were moved before the error stay moved.
-  /// - Complexity: Each moved page is read and written once, with its parent, and written again by
-  ///   a checkpoint; each leaf of a keyspace that has large values at the end of the file is read
-  ///   once. Syncs as often as one checkpoint.
+  ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
+  /// - Complexity: Reads and writes each moved page and its parent once; a checkpoint writes them
+  ///   again. If a keyspace has large values at the end of the file, reads each of its leaves once.
+  ///   Makes as many syncs as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
     // A step of some thousand pages takes a fraction of a second and little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts in transactions of a given size; for tests.
+  /// Compacts the store in transactions of the given size.
+  ///
+  /// For tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil
   ) throws -> CompactionResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "a compaction was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A compaction was started inside a write.")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())

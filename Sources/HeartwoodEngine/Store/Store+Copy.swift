@@ -1,12 +1,13 @@
 extension Store {
-  /// Copies a snapshot into a new store, while other threads and processes read and write this one.
+  /// Copies a snapshot into a new store, while other threads and processes may continue to read and
+  /// write this store.
   ///
   /// The copy is independent: it has its own identity and history, the same page and segment size,
-  /// no free pages, and an empty log. It is created in a directory with `.partial` appended to its
-  /// name, which is renamed at the end. At `path`, there is therefore either a complete, synced
-  /// copy or nothing. The next copy to the same path removes the remains of an interrupted copy.
+  /// no free pages, and an empty log. The copy is created in a directory with `.partial` appended
+  /// to its name, which is renamed at the end. There is therefore either a complete, synced copy at
+  /// `path`, or nothing. The next copy to the same path removes the remains of an interrupted copy.
   ///
-  /// Every copied page is verified. The copy of a store in memory is in memory too.
+  /// Every copied page is verified. A copy of a store in memory is also in memory.
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
@@ -14,7 +15,7 @@ extension Store {
   ///   - progress: Called on this thread for each hundredth of the pages.
   /// - Throws: `invalidArgument` if `path` exists; `foreignStore` for a snapshot of another store;
   ///   `busy` while another copy to `path` is in progress; `closed`, `io`, `diskFull` or `corrupt`.
-  /// - Complexity: Each page in use is read once, written to the log of the copy, and checkpointed.
+  /// - Complexity: Reads each page in use once, writes it to the copy's log, and checkpoints it.
   public func copy(
     _ snapshot: Snapshot, to path: String, progress: ((StoreProgress) -> Void)? = nil
   ) throws {

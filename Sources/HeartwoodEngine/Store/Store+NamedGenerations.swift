@@ -6,24 +6,24 @@ extension Store {
   /// changed since; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
-  ///   - generation: A readable generation: the newest, or one that is held.
+  ///   - generation: A readable generation, such as the newest one or one that is held.
   ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation under the same name again has
   ///     no effect.
-  /// - Throws: `generationExpired`; `invalidArgument` if the name is in use for another generation;
-  ///   `tooLarge` for a name that is empty or too long; `busy`; `readOnly`, `closed`,
-  ///   `writesDisabled`, `diskFull`, `io`.
-  /// - Complexity: At most one sync of the log, one of the list and one of the directory; the name
+  /// - Throws: `generationExpired`; `invalidArgument` if the name is already used for another
+  ///   generation; `tooLarge` for a name that is empty or too long; `busy`, `readOnly`, `closed`,
+  ///   `writesDisabled`, `diskFull` or `io`.
+  /// - Complexity: At most one sync of the log, one of the list, and one of the directory. The name
   ///   is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long; "
-          + "this one has \(name.utf8.count).")
+        "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
+          + "but this name has \(name.utf8.count) bytes.")
     }
-    // K1: the snapshot is released only after the list contains the name, so that every maintenance
-    // run finds either the lock or the name.
+    // K1: hold the snapshot until the list contains the name, so that every maintenance run finds
+    // either the lock or the name.
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // A named generation must be durable.
@@ -32,26 +32,26 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // The snapshot is checked again here, where the store can no longer be suspended before the
-      // list is replaced.
+      // Check the snapshot again here, because from now on the store cannot be suspended until the
+      // list has been replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
           .invalidArgument,
-          "The name \"\(name)\" is in use for generation \(old.generation). Release it first, or "
-            + "use another name.")
+          "The name \"\(name)\" is already used for generation \(old.generation). Release that "
+            + "generation first, or use another name.")
       }
       named.rows[name] = row
     }
   }
 
-  /// Releases a named generation; does nothing if the name is not in use.
+  /// Releases a named generation, or does nothing if the name is not in use.
   ///
-  /// Snapshots of the generation stay valid. The next maintenance run frees the log space that only
-  /// the name retains.
+  /// Snapshots of the generation remain valid. The next maintenance run frees the log space that
+  /// only the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: One sync of the list and one of the directory.
+  /// - Complexity: One sync of the list, and one of the directory.
   public func release(_ name: String) throws {
     try requireWritable()
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }

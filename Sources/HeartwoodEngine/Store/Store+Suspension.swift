@@ -3,35 +3,37 @@ extension Store {
   ///
   /// Call this method when an app is about to be suspended, because some systems terminate a
   /// suspended process that holds a lock on a shared file. All committed transactions are durable
-  /// on return. The call affects all openings of this store in this process.
+  /// on return. The call affects every `Store` object that this process has for the same store.
   ///
-  /// Earlier snapshots become invalid and stay invalid after ``resume()``; reading them throws
-  /// `generationExpired`, because other processes may overwrite their pages. During the call, no
-  /// thread may be in the middle of a read, because the memory that a `.mapped` store passes to
-  /// readers may change. While the store is suspended, every other call except ``close()`` throws
-  /// `suspended`; ``commits()`` keeps waiting. Suspending a store twice has no effect.
+  /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
+  /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
+  /// thread may be in the middle of a read during the call, because the memory that a `.mapped`
+  /// store passes to readers may change. While the store is suspended, every other call except
+  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has
+  /// no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`, in which case nothing has changed; `closed` or `io`.
   /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "a store was suspended inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A store was suspended inside a write.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // A private read-only core must not be replaced meanwhile by an active one.
+    // Make sure that a private read-only core is not replaced by an active one in the meantime.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil
     }
   }
 
-  /// Resumes a suspended store, including the changes that other processes have made meanwhile.
+  /// Resumes a suspended store, which then includes the changes that other processes have made in
+  /// the meantime.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or `io`. The store
-  ///   then stays suspended.
+  ///   `foreignStore` if the files were replaced in the meantime; `closed`, `corrupt` or `io`.
+  ///   After an error, the store remains suspended.
   /// - Complexity: The same as pinning a generation that is not known to this process.
   public func resume() throws {
     try requireOpen()
@@ -43,17 +45,17 @@ extension Store {
 }
 
 extension StoreCore {
-  /// S1: suspends the store, after operations in progress have ended.
+  /// S1: suspends the store, after the operations in progress have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
-    // The maintenance thread is stopped first, because it could otherwise wait for locks held here
-    // while this thread waits for it to end.
+    // Stop the maintenance thread first. Otherwise, it could wait for locks held here while this
+    // thread waits for it to end.
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
         guard !isReadOnly else { return try releaseAll() }
         try writerLock.acquire(timeout: timeout)
         defer { writerLock.release() }
-        // After a failed sync, commits can be lost; a later `.full` commit or sync reports this.
+        // After a failed sync, commits can be lost. A later `.full` commit or sync reports this.
         if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
         try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
       }

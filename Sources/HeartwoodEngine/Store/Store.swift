@@ -3,12 +3,12 @@ import Synchronization
 /// An ordered, transactional key–value store in a directory of its own.
 ///
 /// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
-/// others write; writers never wait for readers, and readers never wait for writers.
+/// others write. Writers never wait for readers, and readers never wait for writers.
 /// `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
-/// Thread-safe. Any number of processes can have a store open; several openings in one process
-/// share their state. In a child after `fork`, every call on a store of the parent, or on one of
-/// its snapshots, throws `forked`.
+/// Thread-safe. Any number of processes can have a store open. If one process opens a store several
+/// times, the `Store` objects share their state. In a child process created by `fork`, every call
+/// on the parent's stores or their snapshots throws `forked`.
 public final class Store: Sendable {
   let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
@@ -16,7 +16,8 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// The state that this object shares with other openings of the same store in this process.
+  /// The state that this object shares with other `Store` objects for the same store in this
+  /// process.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
@@ -32,12 +33,12 @@ public final class Store: Sendable {
 
   /// Opens the store at `path`, and creates it if there is none.
   ///
-  /// Opening recovers from any earlier crash: complete commits are kept, an unfinished tail is
-  /// discarded, and corruption of anything that was synced is an error.
+  /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
+  /// tail is discarded, and corruption of anything that was synced is an error.
   ///
-  /// Any number of processes can have a store open; opening a store that is already open attaches
-  /// to it without recovery. Several openings of one store in one process, by whatever path, share
-  /// their state and use the options of the first.
+  /// Any number of processes can have a store open, and opening a store that is already open
+  /// attaches to it without recovery. If one process opens a store several times, by whatever
+  /// paths, the `Store` objects share their state and use the options of the first one.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
   ///   `notAStore`, `incompatibleFormat` or `corrupt`, depending on what is at the path;
@@ -50,7 +51,9 @@ public final class Store: Sendable {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
 
-  /// Opens a store on any file system; for tests and for stores in memory.
+  /// Opens a store on any file system.
+  ///
+  /// For tests and for stores in memory.
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -65,7 +68,7 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // The store ends without a last checkpoint, as if the process had died.
+  // Close the store without a last checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
   /// Creates a store in memory, which exists until the last reference to it is gone.
@@ -82,7 +85,7 @@ public final class Store: Sendable {
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
   /// Either all of the changes become visible to snapshots taken after this method returns, or none
-  /// do. Writers run one after the other; starting a write inside another one on the same thread
+  /// do. Writers run one after the other. Starting a write inside another one on the same thread
   /// traps.
   ///
   /// ```swift
@@ -92,10 +95,10 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: The durability of the commit when this method returns; `nil` selects the
+  ///   - durability: The durability of the commit when this method returns, or `nil` for the
   ///     durability in the store's options.
-  ///   - body: A closure that makes the changes. The transaction cannot be used after it returns.
-  ///     If it throws, the store is unchanged and the error is rethrown.
+  ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
+  ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation, or the newest one if nothing was changed.
   /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
   ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
@@ -123,7 +126,7 @@ public final class Store: Sendable {
   /// Pins the newest generation.
   ///
   /// - Complexity: No system call if this process has the generation pinned, or had it pinned a
-  ///   moment ago; otherwise one.
+  ///   moment ago; otherwise, one.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -142,7 +145,7 @@ public final class Store: Sendable {
     var attempts = Attempts()
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
-        // A suspended core is not replaced, because a new core would acquire locks again.
+        // Do not replace a suspended core, because a new core would acquire locks again.
         try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         let new = StoreCore(try sequence.run(try sequence.prepare()), options)
@@ -181,14 +184,15 @@ public final class Store: Sendable {
   /// Writes pages from the log back to the page file, as far as live generations allow, and deletes
   /// the log segments that are no longer needed.
   ///
-  /// Checkpoints run automatically as the log grows; call this method to choose the time.
+  /// Checkpoints run automatically as the log grows. Call this method to run one at a time of your
+  /// choice.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and at most five syncs.
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "a checkpoint was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A checkpoint was started inside a write.")
     return try maintenance.run()
   }
 
@@ -197,17 +201,19 @@ public final class Store: Sendable {
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
   ///   for the write while this method waits for the checkpoint.
   /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
-  ///   is not thrown; it is listed in the findings.
-  /// - Complexity: Every page is read once.
+  ///   does not cause an error; it is listed in the findings.
+  /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "a verification was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A verification was started inside a write.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// The sizes of the store, and its activity since it was opened; zeros in a child after `fork`.
+  /// The sizes of the store, and its activity since it was opened.
+  ///
+  /// In a child process created by `fork`, all values are zero.
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
@@ -218,15 +224,15 @@ public final class Store: Sendable {
   /// Closes the store: runs a last checkpoint, records the durable watermark, and releases its
   /// locks.
   ///
-  /// Later operations throw `closed`. Snapshots that are still held stay readable, and keep the
-  /// store's lock until the last of them is gone. Closing a store twice has no effect.
+  /// Later operations throw `closed`. Snapshots that are still held remain readable, and keep the
+  /// store locked until the last of them has been released. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits stay durable; other commits are then no more
-  ///   durable than before closing.
+  ///   store is closed in any case. Durable commits remain durable. After an error, other commits
+  ///   are no more durable than before the call.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
-    precondition(!writerLock.isHeldByThisThread, "a store was closed inside a write")
+    precondition(!writerLock.isHeldByThisThread, "A store was closed inside a write.")
     try leave(withCheckpoint: true)
   }
 
@@ -244,30 +250,37 @@ public final class Store: Sendable {
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
     guard !isOver else {
-      throw StorageError(.closed, "The store has been closed.", file: files.directory)
+      throw StorageError(
+        .closed,
+        "The store has been closed. Open the store again.", file: files.directory)
     }
   }
 
-  /// Checks that a snapshot was taken from this opening of the store.
+  /// Checks that a snapshot was taken from this store since it was opened.
   ///
   /// - Throws: `foreignStore` if it was not.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(
       .foreignStore,
-      "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
-        + "snapshot of this store.",
+      "The snapshot was taken from another store, or from this store before it was reopened. Take "
+        + "a new snapshot of this store.",
       file: files.directory)
   }
 
   func requireWritable() throws(StorageError) {
     try requireOpen()
     guard !options.isReadOnly else {
-      throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
+      throw StorageError(
+        .readOnly,
+        "The store was opened for reading only. To change the store, open it for writing.",
+        file: files.directory)
     }
   }
 
-  /// Ends this opening; ending the last opening also ends the shared state.
+  /// Ends this object's use of the shared state.
+  ///
+  /// When the last object does so, the shared state is ended too.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

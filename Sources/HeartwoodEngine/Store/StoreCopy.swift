@@ -7,8 +7,9 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The number of bytes of entries in one transaction, whose pages stay in memory until the
-  /// transaction ends.
+  /// The size in bytes of the entries that one transaction copies.
+  ///
+  /// Its pages stay in memory until the transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -19,7 +20,7 @@ struct StoreCopy {
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
       throw StorageError(
-        .invalidArgument, "A copy cannot have this path. Use the path of a new directory.",
+        .invalidArgument, "A store cannot be copied to this path. Use the path of a new directory.",
         file: path)
     }
     self.snapshot = snapshot
@@ -48,7 +49,7 @@ struct StoreCopy {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Another process may have created something at the path meanwhile.
+      // Another process may have created something at the path in the meantime.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
@@ -71,7 +72,7 @@ struct StoreCopy {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and a copy never replaces anything. Use another path.",
+        "This path already exists, and a copy never replaces existing files. Use another path.",
         file: path)
     }
   }
@@ -82,20 +83,20 @@ struct StoreCopy {
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .invalidArgument,
-        "The copy needs this directory until it is complete, but the directory contains other "
-          + "files (\(foreign)). Move them, or choose another path.",
+        "This directory is needed while the store is being copied, but it contains other files "
+          + "(such as \(foreign)). Move those files, or copy to another path.",
         file: partialPath)
     }
     let file = try files.fileSystem.create(partialPath + "/locks")
     guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
       throw StorageError(
-        .busy, "Another copy to this path is in progress. Wait until it is done.",
+        .busy, "Another copy to this path is in progress. Wait until that copy is complete.",
         file: partialPath)
     }
     try removeFiles()
   }
 
-  /// Removes all files except `locks`, which shows that a copy is in progress.
+  /// Removes all files except the `locks` file, which shows that a copy is in progress.
   private func removeFiles() throws(StorageError) {
     // A child forked during the copy must not remove the files that its parent continues to use.
     try files.origin.requireOwn(partialPath)

@@ -1,5 +1,5 @@
-/// The state that all openings of one store in this process share: its files, its live generations,
-/// its writer lock and its maintenance.
+/// The state that all `Store` objects for one store in this process share: the files, the live
+/// generations, the writer lock and the maintenance.
 final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable
@@ -17,8 +17,8 @@ final class StoreCore: Sendable {
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
   ///
-  /// It depends on how the core was opened: a read-only opening may share a core that is open for
-  /// writing.
+  /// The byte depends on how the core was opened, because a read-only `Store` object may share a
+  /// core that is open for writing.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -58,7 +58,7 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Ends the shared state, with a last checkpoint or as if the process had died.
+  /// Ends the shared state, either after a last checkpoint or as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }
@@ -72,7 +72,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If this fails, the lock is released when the descriptor is closed, a moment later.
+    // If unlocking fails, the lock is released when the descriptor is closed a moment later.
     try? files.locks.unlock(byte: presence)
   }
 }

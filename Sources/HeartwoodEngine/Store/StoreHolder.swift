@@ -1,7 +1,7 @@
 /// A process that has a store open.
 ///
-/// It is for display only. Processes that have ended are not listed, but the information is
-/// unreliable where processes cannot see each other's PIDs, as in containers.
+/// The information is for display only. Processes that have ended are not listed. The information
+/// is unreliable where processes cannot see each other's PIDs, as in containers.
 public struct StoreHolder: Hashable, Sendable {
   /// The PID, as the process itself sees it.
   public var processID: Int32
@@ -12,14 +12,16 @@ public struct StoreHolder: Hashable, Sendable {
   public var name: String?
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time since the process opened the store, by the wall clock, or `nil` if it is unknown, as
-  /// for read-only processes, which write no file.
+  /// The time since the process opened the store, by the wall clock, or `nil` if the time is
+  /// unknown.
+  ///
+  /// It is unknown for read-only processes, because they write no file.
   public var age: Duration?
   /// Whether this is the calling process.
   public var isThisProcess: Bool
 }
 
-/// The processes that use a store, according to its locks and its file `holders` at one moment.
+/// The processes that use a store, according to its locks and its `holders` file at one moment.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   /// This process.
@@ -47,7 +49,8 @@ struct HolderSurvey {
     }
   }
 
-  /// Returns every process that has the store open: this one first, then the others by PID.
+  /// Returns every process that has the store open, this one first, then the others in the order of
+  /// their PIDs.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
@@ -55,12 +58,13 @@ struct HolderSurvey {
       }
   }
 
-  /// Returns the processes that hold a generation: this one first, then the others by PID.
+  /// Returns the processes that hold a generation, this one first, then the others in the order of
+  /// their PIDs.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))
     }
-    // Another opening in this process may hold the generation too.
+    // Another `Store` object in this process may hold the generation too.
     return (isHeldHere || holds(own) ? [own] : []) + others.filter(holds)
   }
 }
@@ -68,12 +72,11 @@ struct HolderSurvey {
 extension Store {
   /// Returns the processes that are known to have the store open, this one first.
   ///
-  /// The list is only information for users: processes that the system does not reveal are missing
-  /// from it.
+  /// The list is only for display. Processes that the system does not reveal are missing from it.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
   /// - Complexity: A few lock queries for each process and each generation that it holds, and one
-  ///   read of the file `holders`. No page is read.
+  ///   read of the `holders` file. Reads no page.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
     try table.requireActive()

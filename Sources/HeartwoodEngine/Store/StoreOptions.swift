@@ -6,42 +6,46 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits, each of them completely, starting with the last.
+    /// A power cut may undo the newest commits, each one completely, starting with the last one.
     case normal
   }
 
   /// The way in which pages are read.
   public enum Access: Sendable {
-    /// Files are mapped and pages are read in place, which is the fastest way.
+    /// Files are mapped, and pages are read in place. This is the fastest way.
     case mapped
     /// Pages are read into a bounded cache and verified there, so that nothing outside this
     /// process, not even a media error, can disturb a reader.
     case buffered
   }
 
-  /// The number of bytes in a page: a power of two from 4096 to 65536, fixed when the store is
-  /// created.
+  /// The number of bytes in a page, which is a power of two from 4096 to 65536 and is fixed when
+  /// the store is created.
   ///
-  /// An existing store keeps its size. `Docs/DesignNotes/Experiments.md` has the measurements
-  /// behind the default.
+  /// An existing store keeps its page size. `Docs/DesignNotes/Experiments.md` contains the
+  /// measurements behind the default.
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The way in which pages are read; a store in memory always uses `.buffered`.
+  /// The way in which pages are read.
+  ///
+  /// A store in memory always uses `.buffered`.
   public var access = Access.mapped
-  /// Whether to open the store for reading only: no file is changed, and writing throws an error.
+  /// Whether to open the store for reading only.
+  ///
+  /// If so, no file is changed, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
-  /// If the directory is created too, users who may read the files may also list it.
+  /// If the directory is also created, users who may read the files may list the directory.
   ///
   /// `nil` stands for 0o644, modified by the umask. An existing store keeps its permissions: new
-  /// files take the permissions and the group of the file `pages`.
+  /// files take the permissions and the group of the `pages` file.
   public var fileMode: UInt16?
   /// A name for this process, shown to users who list the holders of the store.
   ///
-  /// Up to 216 bytes are shown. If it is `nil`, or the process is read-only, the name of the
-  /// program is shown instead.
+  /// Up to 216 bytes are shown. If the name is `nil`, or if the process is read-only, the name of
+  /// the program is shown instead.
   public var name: String?
   /// The time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
@@ -50,34 +54,35 @@ public struct StoreOptions: Sendable {
   /// The number of bytes of changed pages that a transaction keeps in memory.
   ///
   /// Further pages are written to the log before the commit and read back from there, so that a
-  /// transaction may be larger than memory. One operation may exceed the limit by the pages it
-  /// changes.
+  /// transaction may be larger than memory. A single operation may exceed the limit by the pages
+  /// that it changes.
   public var transactionMemoryByteCount = 64 << 20
-  /// The number of bytes of log after which a checkpoint runs automatically; 0 for never.
+  /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
   public var checkpointLogByteCount = 16 << 20
   /// Called on the store's own thread when an automatic checkpoint has failed.
   ///
   /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the
   /// log grows until a checkpoint succeeds.
   ///
-  /// If it is `nil`, a line is written to standard error. ``StoreStatistics/lastCheckpointError``
-  /// contains the error too, in every process that has the store open.
+  /// If this closure is `nil`, a line is written to standard error.
+  /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
+  /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes of log that may be written, while older generations are held, before
+  /// The number of bytes that may be written to the log while older generations are held, before
   /// frames that no generation can read are reclaimed.
   ///
-  /// The limit is higher if these generations retain more than eight times this number.
+  /// The limit is higher if the held generations retain more than eight times this number of bytes.
   public var reclaimLogByteCount = 1536 << 10
-  /// The number of bytes in a log segment: a power of two, at least eight pages, fixed when the
-  /// store is created.
+  /// The number of bytes in a log segment, which is a power of two and at least eight pages, and is
+  /// fixed when the store is created.
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.
   package enum MaintenanceMode: Sendable {
     /// A thread of the store.
     case background
-    /// The thread that calls `write`, after its commit; for stores that must behave
-    /// deterministically.
+    /// The thread that calls `write`, which runs maintenance after each commit. For stores that
+    /// must behave deterministically.
     case inline
   }
   package var maintenance = MaintenanceMode.background

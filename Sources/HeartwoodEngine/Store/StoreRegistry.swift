@@ -6,7 +6,9 @@ import Synchronization
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity of an open store; openings with the same key share their state.
+  /// The identity of an open store.
+  ///
+  /// `Store` objects with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -19,7 +21,9 @@ final class StoreRegistry: @unchecked Sendable {
     case open(StoreCore, count: Int)
   }
 
-  /// The registry of this process; the child of a fork has its own, without the parent's stores.
+  /// The registry of this process.
+  ///
+  /// A child process created by `fork` has its own registry, without the parent's stores.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)
@@ -35,16 +39,16 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // Never freed: it lives as long as the process.
+  // The registry is never freed, and lives as long as the process.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store, opened by `make` if it is not open yet; each call must be
-  /// balanced by a call to ``leave(_:)``.
+  /// Returns the core of a store, which `make` opens if it is not open yet.
   ///
-  /// A read-only opening shares the core of an opening for writing, if there is one.
+  /// Each call must be balanced by a call to ``leave(_:)``. A read-only `Store` object shares the
+  /// core of one that is open for writing, if there is one.
   func enter(
     _ wanted: Key, _ make: () throws(StorageError) -> StoreCore
   ) throws(StorageError) -> (StoreCore, Key) {
@@ -84,7 +88,7 @@ final class StoreRegistry: @unchecked Sendable {
   ) throws(StorageError) -> StoreCore {
     try lock.withLock { () throws(StorageError) in
       guard case .open(let core, let count) = stores[key] else {
-        throw StorageError(.closed, "The store has been closed.")
+        throw StorageError(.closed, "The store has been closed. Open the store again.")
       }
       guard let new = try make(core) else { return core }
       stores[key] = .open(new, count: count)
@@ -92,8 +96,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Ends one opening, and returns whether it was the last one, in which case the caller must end
-  /// the core.
+  /// Ends one use of a core, and returns whether it was the last one, in which case the caller must
+  /// end the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

@@ -4,7 +4,7 @@ import Synchronization
 public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes in a page.
   public var pageByteCount: Int
-  /// The number of pages of the newest generation, in use or free.
+  /// The number of pages, in use or free, in the newest generation.
   public var pageCount = 0
   /// The number of bytes that the log occupies in the file system, including segments created ahead
   /// and excluding holes.
@@ -12,12 +12,14 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
   /// one.
   ///
-  /// The bound is the sum of the following: one image of each page in the log for each held
+  /// The bound is the sum of three sizes: one image of each page in the log, for each held
   /// generation and for the newest one; the map; and four segments. Frames written until the next
   /// reclamation are not included.
   public var logByteBound: Int?
-  /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
-  /// the log are reclaimed, and the log may exceed ``logByteBound``.
+  /// Whether the file system can deallocate ranges of a file.
+  ///
+  /// If it cannot, only complete segments of the log are reclaimed, and the log may exceed
+  /// ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation, and the log space that it retains.
   public var oldestHeldGeneration: LiveGeneration?
@@ -27,17 +29,17 @@ public struct StoreStatistics: Hashable, Sendable {
   public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0
-  /// The number of bytes of the page indexes of all stores open in this process.
+  /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
-  /// A page index maps pages to their locations in the log. It grows with each page that was
-  /// changed since the checkpointed generation, by about 10 bytes for adjacent pages and 65 for
-  /// scattered ones.
+  /// A page index maps pages to their locations in the log. For each page that was changed since
+  /// the checkpointed generation, it contains about 10 bytes if such pages are adjacent, and 65 if
+  /// they are scattered.
   public var indexByteCount = 0
-  /// The number of pages requested in `.buffered` reading.
+  /// The number of pages that were requested by `.buffered` reading.
   public var cacheLookupCount = 0
   /// The number of pages that had to be read into the cache.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint, in any process, or `nil` if it succeeded or no checkpoint
+  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
   /// has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
@@ -51,8 +53,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates statistics of zeros for a child after `fork`, in which the statistics of the parent's
-  /// store are not available.
+  /// Creates statistics that contain only zeros, for a child process created by `fork`, in which
+  /// the statistics of the parent's store are not available.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -81,7 +83,8 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the size of the log, without segments that are deleted meanwhile or cannot be queried.
+  /// Returns the size of the log, without segments that are deleted in the meantime or cannot be
+  /// queried.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -93,16 +96,19 @@ public struct StoreStatistics: Hashable, Sendable {
 
 /// A wait for a lock of the store that another process holds.
 ///
-/// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the lock `sync`;
-/// checkpoints and closing wait for `maintenance`. These waits have no limit. Any process that may
-/// read the store's file `locks` can hold either lock, even while it is suspended.
+/// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the `sync` lock.
+/// Checkpoints and ``Store/close()`` wait for the `maintenance` lock. These waits have no limit.
+/// Any process that may read the store's `locks` file can hold either lock, even while it is
+/// suspended.
 public struct LockWait: Hashable, Sendable {
   /// The purpose of the lock: `"sync"` or `"maintenance"`.
   public var lock: String
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported; shorter waits are normal.
+  /// The minimum duration of a wait that is reported.
+  ///
+  /// Shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

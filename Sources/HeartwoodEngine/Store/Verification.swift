@@ -1,22 +1,24 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The faults that were found, one sentence for each; empty for an intact store.
+  /// The faults that were found, with one sentence for each.
+  ///
+  /// The array is empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
-  /// The number of pages of that generation, in use or free.
+  /// The number of pages, in use or free, in that generation.
   public var pageCount = 0
   /// The number of free pages.
   public var freePageCount = 0
   /// The number of keyspaces.
   public var keyspaceCount = 0
-  /// The number of entries of all keyspaces.
+  /// The number of entries in all keyspaces.
   public var entryCount = 0
   /// The number of complete commits in the log after the page file's state.
   public var logCommitCount = 0
 }
 
-/// Checks one generation from the roots of its trees down, and the log that it is read from.
+/// Checks one generation, from the roots of its trees downwards, and the log from which it is read.
 ///
 /// It checks that every page below the page count is either reachable exactly once or free, and
 /// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
@@ -122,8 +124,8 @@ final class Verification {
 
   /// Checks that a segment with frames belongs to this store and to its position in the log.
   ///
-  /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
-  /// their hashes are verified separately.
+  /// A damaged header is ignored, because a power cut may destroy the header while the frames after
+  /// it survive, and because the hashes of these frames are verified separately.
   private func checkHeader(of segment: Segment) throws(StorageError) {
     guard let header = try files.log.header(of: segment) else { return }
     if header.identity != files.identity || header.geometry != files.geometry
@@ -138,9 +140,9 @@ final class Verification {
   /// Checks that the footers of the segments from `sum.segment` up to `end` match the group
   /// headers.
   ///
-  /// Two kinds of footers are not compared: the footer of the segment in which the walk began,
-  /// because its earlier commits were not read, and a footer that ends after the checked
-  /// generation, because it was written during the check.
+  /// Two kinds of footers are not compared: the footer of the segment in which reading began,
+  /// because earlier commits in that segment were not read, and any footer that ends after the
+  /// checked generation, because that footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

@@ -35,13 +35,13 @@ package struct Commit {
     defer { writerLock.release() }
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
-    // The state is read under the lock, because the previous writer, in any process, may have
-    // appended a commit just before.
+    // Read the state under the lock, because the previous writer, in any process, may have appended
+    // a commit just before.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
       on: state, files: files, pool: pool, base: base, memoryPageLimit: memoryPageLimit)
-    // The pages are ended here, because a copy of the transaction may outlive its closure.
+    // End the pages here, because a copy of the transaction may outlive its closure.
     defer { pages.end() }
     let session = WriteSession(pages: pages)
     var transaction = WriteTransaction(session: session)

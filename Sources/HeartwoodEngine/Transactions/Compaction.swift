@@ -1,10 +1,11 @@
 /// Moves the pages at the end of the page file to free pages before them, step by step.
 ///
-/// Each step runs in its own transaction, so that its memory use and the time it blocks other
-/// writers are bounded. Other transactions may change the store between two steps. A round first
-/// reads each page beyond the limit, which is the page count that all pages in use would fit into,
-/// and moves tree nodes. Then it walks the trees that have large values there to move the pages of
-/// these values, because such a page does not identify the leaf that refers to it.
+/// Each step runs in its own transaction, so that the memory use of a step and the time for which
+/// it blocks other writers are bounded. Other transactions may change the store between two steps.
+/// The limit is the page count into which all pages in use would fit. A round first reads each page
+/// beyond the limit, and moves tree nodes. Then it walks the trees that have large values beyond
+/// the limit, to move the pages of these values. The walk is necessary because such a page does not
+/// identify the leaf that refers to it.
 package struct Compaction {
   /// The number of pages moved so far.
   package private(set) var movedCount = 0
@@ -24,7 +25,7 @@ package struct Compaction {
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction; one step moves or reads `stepByteCount` bytes of pages.
+  /// Creates a compaction in which one step moves or reads `stepByteCount` bytes of pages.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount
@@ -50,9 +51,9 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Another round follows only if this round has moved pages, and if no more pages have been
-    // moved in total than were beyond the limit at the start. Otherwise, writers that keep adding
-    // pages could prolong the compaction forever.
+    // Another round follows only if this round has moved pages, and if the total number of moved
+    // pages does not exceed the number that were beyond the limit at the start. Otherwise, writers
+    // that keep adding pages could prolong the compaction forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }
@@ -81,7 +82,7 @@ package struct Compaction {
         } else if let (name, row) = rows[tree] {
           rows[tree]?.row = try move(page, of: name, row, &mover)
         } else {
-          throw .corrupt("A page is in use, but belongs to no keyspace.", page: page)
+          throw .corrupt("This page is in use, but belongs to no keyspace.", page: page)
         }
       case .overflow, .overflowIndex: trees.insert(tree)
       case .bitmap, nil: break
@@ -107,7 +108,7 @@ package struct Compaction {
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {
-      // A keyspace that was removed meanwhile no longer has any pages.
+      // A keyspace that was removed in the meantime no longer has any pages.
       var next: [UInt8]?
       if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
         next = try mover.moveValues(of: root, from: key)

@@ -6,7 +6,9 @@ struct KeyspaceSource {
   /// Whether there is another entry.
   private(set) var hasEntry: Bool
 
-  /// Starts at the first entry; the snapshot must outlive this source.
+  /// Starts at the first entry.
+  ///
+  /// The snapshot must outlive this source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
     view = snapshot.state.view
     root = row.root
@@ -52,7 +54,7 @@ extension KeyspaceWriter {
   /// Appends entries from a keyspace of another store, until at least `byteCount` bytes have been
   /// appended or no entry is left.
   ///
-  /// - Parameter report: Receives the current number of pages of the store.
+  /// - Parameter report: A closure that receives the current number of pages in the store.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

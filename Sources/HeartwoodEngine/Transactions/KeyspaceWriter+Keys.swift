@@ -2,7 +2,7 @@
 // key, because the encoding of a custom key may change the transaction.
 
 extension KeyspaceWriter {
-  /// Returns a copy of the value of a key in this transaction, or `nil` if there is none.
+  /// Returns a copy of the value of a key in this transaction, or `nil` if the key does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/get(_:)``.
   @inlinable
@@ -10,9 +10,9 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`, or returns `nil` if there is none.
+  /// Passes the value of a key to `body`, or returns `nil` if the key does not exist.
   ///
-  /// The span is valid during the call, and only until this transaction changes something.
+  /// The span is valid only during the call, and only until this transaction makes a change.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -20,8 +20,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes in `range` of the value of a key to `body` in consecutive chunks, or returns
-  /// `false` if there is no value.
+  /// Passes the bytes of a key's value that are in `range` to `body`, in consecutive chunks, or
+  /// returns `false` if the key does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult
@@ -31,7 +31,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
-  /// Returns the length of the value of a key in this transaction, or `nil` if there is none.
+  /// Returns the length in bytes of the value of a key in this transaction, or `nil` if the key
+  /// does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable
@@ -39,11 +40,11 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body` in consecutive chunks, or returns `false` if
-  /// there is no value.
+  /// Passes the complete value of a key to `body` in consecutive chunks, or returns `false` if the
+  /// key does not exist.
   ///
-  /// It works like ``KeyspaceReader/forEachChunk(_:_:)``, but each chunk is valid only until this
-  /// transaction changes something. `body` may change the keyspace, but not this value.
+  /// This method works like ``KeyspaceReader/forEachChunk(_:_:)``, but each chunk is valid only
+  /// until this transaction makes a change. `body` may change the keyspace, but not this value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
@@ -64,7 +65,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction.
   ///
-  /// It works like ``put(_:_:)-(_,[UInt8])``.
+  /// This method works like ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try set(key, value) }

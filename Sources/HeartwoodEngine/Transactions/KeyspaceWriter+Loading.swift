@@ -24,8 +24,8 @@ extension KeyspaceWriter {
   /// }
   /// ```
   ///
-  /// Unlike ``load(sorted:)``, this method needs no array for each entry, and therefore allocates
-  /// no memory for it. Several keyspaces can be loaded at the same time by nesting the closures.
+  /// Unlike ``load(sorted:)``, this method needs no array for each entry, so it allocates no memory
+  /// per entry. Several keyspaces can be loaded at the same time by nesting the closures.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
   /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. After an error,
@@ -37,14 +37,13 @@ extension KeyspaceWriter {
 
   /// Appends the entries that `body` passes, in strictly ascending key order, after the last key.
   ///
-  /// It works like ``load(_:)``, but the keyspace may already have entries. Use it, for example,
-  /// for a log or for rows with increasing numbers; it is several times faster than the same number
-  /// of `put`s.
+  /// This method works like ``load(_:)``, but the keyspace may already have entries. Use it, for
+  /// example, for a log or for rows with increasing numbers. It is several times faster than the
+  /// same number of `put`s.
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
-  /// - Complexity: Each new page is written once, and the leaf that was the last one is written
-  ///   again.
+  /// - Complexity: Writes each new page once, and the leaf that was previously the last one again.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }
@@ -82,8 +81,8 @@ public struct KeyspaceLoader: ~Copyable {
     guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
-        "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `append` to add keys after them, or `put`.")
+        "Only an empty keyspace can be bulk-loaded, but this one has \(keyspace.row.count) keys. "
+          + "To add keys, use `append` or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty
@@ -114,7 +113,7 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends an entry that does not fit into the last leaf.
+  /// Appends an entry that does not fit in the last leaf.
   ///
   /// Full pages do not change again, so they are written to the log while they are still in the
   /// processor's caches.
@@ -139,12 +138,12 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// Makes the transaction impossible to commit.
+  /// Prevents the transaction from being committed.
   func abort() throws {
     try session.changing { () throws(StorageError) in
       throw StorageError(
         .invalidArgument,
-        "A bulk load failed, so the transaction cannot be committed. Roll it back.")
+        "A bulk load failed, so the transaction cannot be committed. Roll the transaction back.")
     }
   }
 }

@@ -2,14 +2,14 @@ extension KeyspaceWriter {
   /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`,
   /// or with `nil` for a missing key.
   ///
-  /// It is faster than the same number of single reads, for keys in any order, because it looks up
-  /// the keys in batches whose memory accesses overlap. Each span is valid during the call of
-  /// `body` that receives it, and only until this transaction changes something. `body` may change
-  /// the keyspace; later calls see the changes.
+  /// This method is faster than separate reads, whatever the order of the keys, because it looks up
+  /// the keys in batches whose memory accesses overlap. Each span is valid only during its call to
+  /// `body`, and only until this transaction makes a change. `body` may change the keyspace, and
+  /// later calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
-  /// - Complexity: For each key, one page read for each level of the tree; adjacent keys share
-  ///   these reads where they can. After a change, the pages are read again.
+  /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
+  ///   reads where possible. After a change, the pages are read again.
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -31,7 +31,7 @@ extension KeyspaceWriter {
   ///
   /// It works like ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: In addition, `tooLarge` if a key exceeds its limit.
+  /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -1,7 +1,7 @@
 extension KeyspaceWriter {
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// It works like ``forEach(from:upTo:reversed:_:)``.
+  /// This method works like ``forEach(from:upTo:reversed:_:)``.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -9,14 +9,14 @@ extension KeyspaceWriter {
     try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
   }
 
-  /// Removes all keys of a range with their values, and returns the number of removed keys.
+  /// Removes all keys in a range with their values, and returns the number of removed keys.
   ///
   /// ```swift
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// It is much faster than deleting the keys one by one, because pages that are completely within
-  /// the range are freed at once.
+  /// This method is much faster than deleting the keys one by one, because pages that are
+  /// completely within the range are freed without visiting their keys.
   ///
   /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; the
   ///   transaction can then only be rolled back.

@@ -6,10 +6,11 @@ extension KeyspaceWriter {
   /// previous value.
   ///
   /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case `body` is not
-  ///   called; `invalidArgument` if `body` writes more or fewer bytes; any error of `body`. After
-  ///   these errors, the entry is unchanged, and the transaction can continue.
-  /// - Complexity: One page read for each level of the tree; one page written for each page of the
-  ///   value, in the commit or before.
+  ///   called; `invalidArgument` if `body` writes more or fewer bytes than `byteCount`; any error
+  ///   that `body` throws. After these errors, the entry is unchanged, and the transaction can
+  ///   continue.
+  /// - Complexity: One page read for each level of the tree. One page written for each page of the
+  ///   value, during the commit or earlier.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(
     _ key: K, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
@@ -19,7 +20,8 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes that `body` writes.
   ///
-  /// An error of `body` is returned as a failure, so that this method can throw typed errors.
+  /// If `body` throws an error, the error is returned as a failure, so that this method can have
+  /// typed throws.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void
@@ -27,7 +29,7 @@ extension KeyspaceWriter {
     requireOpen()
     guard byteCount >= 0 else {
       throw StorageError(
-        .invalidArgument, "The byte count of a value must not be negative; it is \(byteCount).")
+        .invalidArgument, "The byte count of a value must not be negative, but it is \(byteCount).")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

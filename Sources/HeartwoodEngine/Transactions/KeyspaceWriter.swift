@@ -6,7 +6,7 @@ public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace
 
-  /// The read operations on the keyspace in its current state.
+  /// The read operations for the keyspace in its current state.
   @usableFromInline var reads: KeyspaceReads {
     requireOpen()
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
@@ -19,17 +19,17 @@ public struct KeyspaceWriter {
 
   /// The number of keys.
   ///
-  /// - Complexity: O(1); no page is read.
+  /// - Complexity: O(1), without a page read.
   public func count() throws -> Int {
     requireOpen()
     return Int(clamping: keyspace.row.count)
   }
 
-  /// Calls `body` for every entry in a range of keys, in key order, until it returns `false`.
+  /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// `body` may change the keyspace; the iteration includes entries that it adds ahead of the
-  /// current one, and skips entries that it removes. The spans are valid until `body` changes
-  /// something.
+  /// `body` may change the keyspace. The iteration then includes entries that `body` adds after the
+  /// current one, and skips entries that it removes. The spans are valid until `body` makes a
+  /// change.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -1,9 +1,9 @@
 /// The progress of a long operation on a store.
 ///
-/// The progress is counted in pages. The total is an estimate made at the start; in the last call,
-/// both counts are equal.
+/// The progress is counted in pages. The total is an estimate made at the start. In the last
+/// report, both counts are equal.
 public struct StoreProgress: Hashable, Sendable {
-  /// The number of completed pages; never more than ``totalPageCount``.
+  /// The number of completed pages, which never exceeds ``totalPageCount``.
   public var completedPageCount: Int
   /// The total number of pages.
   public var totalPageCount: Int

@@ -1,6 +1,6 @@
 /// Accepts the chunks of a value in the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
 ///
-/// It cannot be copied or kept for later use.
+/// A writer cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
@@ -30,10 +30,10 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if the bytes exceed the rest of the announced length, in which
-  ///   case nothing is appended; `io` or `diskFull` if no page is available, after which the
-  ///   transaction can only be rolled back.
-  /// - Complexity: One page written for each page of the value, in the commit or before.
+  /// - Throws: `invalidArgument` if more bytes are written than were announced, in which case
+  ///   nothing is appended; `io` or `diskFull` if no page is available, after which the transaction
+  ///   can only be rolled back.
+  /// - Complexity: One page written for each page of the value, during the commit or earlier.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
@@ -60,9 +60,9 @@ public struct ValueWriter: ~Copyable {
 
   /// Stores the value that was written.
   ///
-  /// - Throws: `invalidArgument` if it is shorter than announced.
+  /// - Throws: `invalidArgument` if the value is shorter than announced.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
-    precondition(writer.keyspace === keyspace, "a value was written to another keyspace")
+    precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(

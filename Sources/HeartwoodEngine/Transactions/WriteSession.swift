@@ -13,8 +13,8 @@ final class OpenKeyspace {
 
   /// Traps if the keyspace has been removed or is being loaded.
   func requireFree() {
-    precondition(!isRemoved, "a keyspace was used after it was removed")
-    precondition(!isLoading, "a keyspace was used while it was being loaded")
+    precondition(!isRemoved, "A keyspace was used after it had been removed.")
+    precondition(!isLoading, "A keyspace was used while it was being loaded.")
   }
 
   init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
@@ -40,7 +40,7 @@ final class OpenKeyspace {
   /// Subtracts deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
-      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog counts.")
+      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog records.")
     }
     row.count -= count
     hasNewCount = true
@@ -49,12 +49,12 @@ final class OpenKeyspace {
 
 /// The pages and keyspaces of a transaction while its closure runs.
 ///
-/// Only the thread that holds the writer lock uses it.
+/// Only the thread that holds the writer lock uses a session.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces, by the bytes of their names: names that are equal as strings can have different
-  /// bytes, and then denote different keyspaces.
+  /// The keyspaces, keyed by the bytes of their names, because names that are equal as strings but
+  /// have different bytes denote different keyspaces.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
@@ -64,7 +64,9 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change; if it throws, the transaction can no longer be committed.
+  /// Runs a change.
+  ///
+  /// If the change throws an error, the transaction can no longer be committed.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
@@ -79,13 +81,13 @@ final class WriteSession {
     }
   }
 
-  /// Runs `body`, and undoes its changes if it throws.
+  /// Runs `body`, and undoes its changes if it throws an error.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     requireOpen()
     if let interruption { throw interruption }
     precondition(
       !keyspaces.values.contains { $0.isLoading },
-      "a savepoint was begun while a keyspace was being loaded")
+      "A savepoint was begun while a keyspace was being loaded.")
     let known = keyspaces
     let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
@@ -123,7 +125,7 @@ final class WriteSession {
     }
   }
 
-  /// Returns the keyspace with this name, and creates it if there is none.
+  /// Returns the keyspace with this name, and creates it if it does not exist.
   func keyspace(_ name: String) throws(StorageError) -> OpenKeyspace {
     requireOpen()
     let key = Array(name.utf8)
@@ -131,8 +133,8 @@ final class WriteSession {
     guard 1...Limits.maxKeyspaceNameByteCount ~= key.count else {
       throw StorageError(
         .tooLarge,
-        "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long; this "
-          + "one has \(key.count).")
+        "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long, but "
+          + "this name has \(key.count) bytes.")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
@@ -154,7 +156,7 @@ final class WriteSession {
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
       throw StorageError(
-        .diskFull, "The store has no keyspace numbers left. Copy it to a new store.")
+        .diskFull, "The store has no keyspace numbers left. Copy the store to a new path.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }
@@ -191,8 +193,9 @@ final class WriteSession {
     return true
   }
 
-  /// Updates the catalog with the changes of the transaction; this is the last step before the
-  /// commit.
+  /// Updates the catalog with the transaction's changes.
+  ///
+  /// This is the last step before the commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

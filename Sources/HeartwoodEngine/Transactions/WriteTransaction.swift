@@ -1,5 +1,5 @@
-/// A write transaction, which creates the next generation; it is valid only in the closure of
-/// `Store.write`.
+/// A write transaction, which creates the next generation and is valid only in the closure passed
+/// to `Store.write`.
 ///
 /// A transaction reads its own changes. Readers see none of them until the closure has returned and
 /// the transaction is committed. After the closure has returned, using the transaction, one of its
@@ -15,18 +15,20 @@ public struct WriteTransaction {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
   }
 
-  /// Removes a keyspace and all its entries; does nothing if there is no keyspace with this name.
+  /// Removes a keyspace and all its entries, or does nothing if there is no keyspace with this
+  /// name.
   ///
   /// - Complexity: Every page of the keyspace is read once, to free it.
   public func removeKeyspace(_ name: String) throws {
     _ = try session.removeKeyspace(name)
   }
 
-  /// Runs `body` and rolls back its changes if it throws; the transaction continues either way.
+  /// Runs `body` and rolls back its changes if it throws an error.
   ///
-  /// Savepoints may be nested. After a rollback, keyspaces that were created in the savepoint no
-  /// longer exist, and using them traps. Keyspaces that existed before the transaction and were
-  /// opened in the savepoint can still be used, and cursors find their position again.
+  /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
+  /// that were created in the savepoint no longer exist, and using them traps. Keyspaces that
+  /// existed before the transaction and were opened in the savepoint can still be used, and cursors
+  /// find their position again.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -39,8 +41,8 @@ public struct WriteTransaction {
   /// - Returns: The result of `body`.
   /// - Throws: Any error of `body`, unchanged. If an error interrupted an earlier change in the
   ///   transaction, that error is thrown without calling `body`.
-  /// - Complexity: One more page of memory for each page that `body` changes; no page is read or
-  ///   written.
+  /// - Complexity: Memory for one more page for each page that `body` changes. Reads and writes no
+  ///   page.
   public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
     let session = session
     return try session.savepoint { try body(&self) }
@@ -58,22 +60,24 @@ public struct WriteTransaction {
   /// The changes lead from that generation to the snapshot, as in `Store.changes`. The generation
   /// may be newer than any snapshot, because its commit may still be waiting for its sync.
   ///
-  /// - Throws: `foreignStore` for a snapshot of another store or of an earlier opening; `corrupt`
-  ///   or `io`; any error of `body`.
+  /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
+  ///   before it was reopened; `corrupt` or `io`; any error of `body`.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
       throw StorageError(
         .foreignStore,
-        "The snapshot belongs to another store, or to an earlier opening of this one. Take a new "
-          + "snapshot of this store.")
+        "The snapshot was taken from another store, or from this store before it was reopened. "
+          + "Take a new snapshot of this store.")
     }
     defer { withExtendedLifetime(target) {} }
     guard session.pages.state.generation != target.state.generation else { return }
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// The number of pages that the transaction has in memory; for tests.
+  /// The number of pages that the transaction has in memory.
+  ///
+  /// For tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

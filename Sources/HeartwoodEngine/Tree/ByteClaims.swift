@@ -12,7 +12,7 @@ struct ByteClaims {
 
   /// Creates an empty set.
   ///
-  /// - Parameter map: Memory for the bit map: ``mapByteCount(_:)`` bytes, all zero.
+  /// - Parameter map: Memory for the bit map, which must be ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims `byteCount` bytes starting at `offset`.

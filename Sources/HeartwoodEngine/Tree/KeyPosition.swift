@@ -3,7 +3,7 @@
 ///
 /// The share is computed only from the nodes on the path, as if all subtrees of a node had the same
 /// number of entries. It is therefore less accurate if nodes are filled unevenly, but it is always
-/// within 0 ... 1.
+/// from 0 to 1.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int

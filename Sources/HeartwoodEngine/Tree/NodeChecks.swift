@@ -4,7 +4,7 @@
 /// check, no accessor of ``NodeView`` reads out of bounds, and every search in the page terminates.
 /// References between pages are checked during each descent.
 package enum NodeChecks {
-  /// Returns a description of the first fault of the page, or `nil` if the page is intact.
+  /// Returns a description of the first fault in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -55,7 +55,7 @@ package enum NodeChecks {
       return "The entries of the node do not fit between its prefix and its cells."
     }
     guard node.heapUsed <= page.count - heapStart else {
-      return "The cells of the node take up more space than there is."
+      return "The cells of the node take up more space than the node has."
     }
     return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
       var cells = ByteClaims(map: map)

@@ -1,4 +1,4 @@
-/// Changes a node in place, as long as the keys start with its prefix and the bytes fit.
+/// Changes a node in place, as long as the keys start with the node's prefix and the bytes fit.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -14,8 +14,9 @@ package struct NodeEditor {
 
   /// Inserts an entry before the one at `slot`.
   ///
-  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the entry, if it
-  ///   has no keys yet from which to choose a prefix, or if the key does not start with its prefix.
+  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the entry, if the
+  ///   node has no keys yet from which to choose a prefix, or if the key does not start with the
+  ///   node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -41,7 +42,7 @@ package struct NodeEditor {
 
   /// Replaces the value of the leaf entry at `slot`.
   ///
-  /// - Returns: `false`, leaving the node unchanged, if it has no room for the value.
+  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the value.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -152,7 +153,7 @@ package struct NodeEditor {
   }
 
   private func setHeap(start: Int, used: Int) {
-    // If there are no cells, the whole heap is free, wherever the last removed cell was.
+    // If there are no cells, the complete heap is free, wherever the last removed cell was.
     page.store32(UInt32(used == 0 ? page.count : start), NodeLayout.heapStart.offset)
     page.store32(UInt32(used), NodeLayout.heapUsed.offset)
   }

@@ -1,7 +1,7 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines,
-/// and has few branches that are hard to predict. It reads cells only if heads are equal.
+/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines
+/// and has few branches that are hard to predict. The search reads cells only if heads are equal.
 package enum NodeSearch {
   /// Compares a key with the prefix of a node.
   ///
@@ -57,8 +57,8 @@ package enum NodeSearch {
   /// is `key`.
   ///
   /// - Parameter touchedLines: The number that the prefetch of a point read returned
-  ///   (``Bytes/touchedLines``). Its use here keeps the compiler from removing the loads: for one
-  ///   of its 2^64 values, a slower path leads to the same result.
+  ///   (``Bytes/touchedLines``). This method uses the number so that the compiler does not remove
+  ///   the loads: for one of its 2^64 possible values, a slower path leads to the same result.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0

@@ -15,7 +15,8 @@ package struct OverflowReference: Equatable {
     self.depth = depth
   }
 
-  /// Reads a reference from a leaf cell and checks that a store of this size can have written it.
+  /// Reads a reference from a leaf cell, and checks that a store of this size can have written the
+  /// reference.
   package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
@@ -28,7 +29,7 @@ package struct OverflowReference: Equatable {
     depth = Int(cell.load8(OverflowLayout.depth.offset))
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
-      throw .corrupt("A large value has more pages than the store.", page: root)
+      throw .corrupt("A large value has more pages than the store has.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(

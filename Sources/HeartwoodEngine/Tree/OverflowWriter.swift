@@ -1,8 +1,8 @@
 /// Writes one large value in chunks.
 ///
 /// The length of the value must be known from the start. The writer keeps only the numbers of its
-/// pages, and looks up their bytes in each step. Between steps, the transaction may spill the pages
-/// to the log, so a value of any length needs little memory.
+/// pages, and looks up their bytes in each step. The transaction may spill the pages to the log
+/// between steps, so a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -18,8 +18,8 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// It is at least the size of a page, so that a chunk that is in a page of this transaction is
-  /// read completely before a spill.
+  /// The step is at least as long as a page. If a chunk is in a page of this transaction, it is
+  /// therefore read completely before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Begins a value of `length` bytes.
@@ -28,7 +28,7 @@ package struct OverflowWriter {
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
-      throw StorageError(.invalidArgument, "An empty value needs no overflow pages.")
+      throw StorageError(.invalidArgument, "An empty value cannot be stored in overflow pages.")
     }
     self.pages = pages
     self.tree = tree
@@ -39,7 +39,9 @@ package struct OverflowWriter {
       pageByteCount: pageByteCount)
   }
 
-  /// Appends the next bytes of the value, and may spill pages of the transaction to the log.
+  /// Appends the next bytes of the value.
+  ///
+  /// This may spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(

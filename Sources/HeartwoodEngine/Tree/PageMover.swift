@@ -1,11 +1,12 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
-/// The contents of the pages do not change, only their numbers and the references to them. A root
-/// is moved only by ``moveRoot(_:)``, because a tree is found through its root.
+/// Only the numbers of the pages and the references to them change, not their contents. A root is
+/// moved only by ``moveRoot(_:)``, because a tree is found through its root.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The number of the first page to move; pages from this one on are moved to free pages before
-  /// it.
+  /// The number of the first page to move.
+  ///
+  /// Pages from this one on are moved to free pages before it.
   package let limit: PageNumber
   /// The number of pages that may still be moved or read in this transaction.
   ///
@@ -44,7 +45,8 @@ package struct PageMover {
     view.release(leaf)
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
-      throw .corrupt("A page is in use, but its tree has no reference to it.", page: number)
+      throw .corrupt(
+        "This page is in use, but no other page of the tree refers to this page.", page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
     else { return }

@@ -1,7 +1,7 @@
 /// Looks up several keys in one tree and one state in parallel.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
-/// in parallel; separate lookups would wait for each node. Adjacent keys of the batch that reach
+/// in parallel. Separate lookups would wait for each node. Adjacent keys of the batch that reach
 /// the same node share its page. The memory of the batch is reused when the caller refills it.
 package struct TreeBatch: ~Copyable {
   /// The descent of one key.
@@ -17,8 +17,8 @@ package struct TreeBatch: ~Copyable {
 
   /// The maximum number of keys in a batch.
   ///
-  /// It is enough to keep the memory system busy, yet small enough that the data fetched for all
-  /// keys stays in the nearest cache.
+  /// The capacity is large enough to keep the memory system busy, but small enough that the data
+  /// fetched for all keys stays in the nearest cache.
   package static let capacity = 64
   /// The size of the memory for the keys, which holds a full batch of keys of typical length.
   private static let keysByteCount = 8192

@@ -1,14 +1,16 @@
-/// Checks a complete tree, page by page, and the references between its pages.
+/// Checks a complete tree: every page, and the references between the pages.
 ///
 /// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
-  /// The faults that were found, one sentence for each; empty if the tree is intact.
+  /// The faults that were found, with one sentence for each.
+  ///
+  /// The array is empty if the tree is intact.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
   /// The maximum number of findings.
   ///
-  /// A single fault of a page may be found once for each entry, so more findings would add nothing.
+  /// A single fault in a page may be found once for each entry, so more findings would add nothing.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
@@ -23,7 +25,7 @@ package struct TreeChecks {
     self.view = view
     tree = root.tree
     guard visit(root.page) else {
-      record("Page \(root.page), a root, is referred to more than once.")
+      record("Root page \(root.page) is referred to more than once.")
       return
     }
     do throws(StorageError) {
@@ -36,7 +38,9 @@ package struct TreeChecks {
     }
   }
 
-  /// The separators around a node: all its keys are at or after `lower` and before `upper`.
+  /// The separators around a node.
+  ///
+  /// All keys in the node are at or after `lower` and before `upper`.
   private struct Bounds {
     var lower: [UInt8] = []
     var upper: [UInt8]?
@@ -112,7 +116,8 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value in page \(leaf) is referred to more than once.",
+            "A page of a large value, which belongs to leaf \(leaf), is referred to more than "
+              + "once.",
             page: number)
         }
       }

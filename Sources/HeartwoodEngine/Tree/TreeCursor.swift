@@ -149,9 +149,9 @@ package final class TreeCursor {
   /// The key is valid until the cursor moves. The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "the cursor is not at a row")
-    // A cursor that saves its key already has the key, even if the writer has removed the row
-    // since.
+    precondition(isPositioned, "The cursor is not at an entry.")
+    // A cursor that saves its key already has the key, even if the writer has since removed the
+    // row.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -178,8 +178,8 @@ package final class TreeCursor {
   /// leaf. The leaf is searched only once for the position of `end`.
   ///
   /// - Parameter end: The key before which to stop, or `nil` to pass all rows of the leaf.
-  /// - Returns: Whether to continue with the next leaf, because `body` has not stopped and later
-  ///   rows may be before `end`.
+  /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
+  ///   later rows may be before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
@@ -238,8 +238,8 @@ package final class TreeCursor {
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned
     isPositioned = false
-    // Check that keys are in order from leaf to leaf, because corrupt branches could lead in
-    // circles.
+    // Check that keys are in order from leaf to leaf, because corrupt branches could make the
+    // cursor run in circles.
     let border = forward ? node.count &- 1 : 0
     let isKnown = wasPositioned && node.count > 0
     let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0

@@ -1,7 +1,8 @@
 /// The pages and slots on the path from the root of a tree to a leaf.
 ///
 /// The path has fixed memory for the highest possible tree, so a descent allocates nothing. The
-/// slot at level 0 is that of an entry; at higher levels, it is the slot of the child on the path.
+/// slot at level 0 is the slot of an entry; at higher levels, it is the slot of the child on the
+/// path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -64,7 +65,7 @@ final class TreePath {
 
   /// Descends from a node to the first or the last leaf in its subtree, and returns the leaf.
   ///
-  /// The node must be the one at `level` in the path. Its `reference` is released.
+  /// The node must be the one at `level` in the path. Its `reference` is released by this method.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {

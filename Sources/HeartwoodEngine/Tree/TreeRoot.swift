@@ -37,8 +37,8 @@ extension PageView {
 
   /// Returns the node at `level` to which a branch of `tree` refers.
   ///
-  /// A child must be exactly one level below its parent, so that no descent can run in circles. The
-  /// caller must release the page.
+  /// A child must be exactly one level below its parent; otherwise, a descent could run in circles.
+  /// The caller must release the page.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -75,6 +75,6 @@ extension PageView {
 
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
-    .corrupt("A page that a tree refers to is not the expected node.", page: number)
+    .corrupt("A tree refers to this page, but the page is not the expected node.", page: number)
   }
 }

@@ -9,9 +9,13 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for the first of two keys of a rebuild, which the next such key overwrites.
+  /// The memory for the first of the two keys that a rebuild needs.
+  ///
+  /// The next such key overwrites it.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
-  /// The memory for the second of two keys of a rebuild, which the next such key overwrites.
+  /// The memory for the second of the two keys that a rebuild needs.
+  ///
+  /// The next such key overwrites it.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }

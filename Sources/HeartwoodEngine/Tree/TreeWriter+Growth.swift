@@ -1,7 +1,7 @@
-// Grows a tree: rebuilds and splits nodes, and adds a level when the root is split.
+// This extension grows a tree: it rebuilds and splits nodes, and adds a level when the root is
+// split.
 extension TreeWriter {
-  /// Stores an entry in the node at `level` in the path, for entries that cannot be stored in
-  /// place.
+  /// Stores an entry that cannot be stored in place in the node at `level` in the path.
   ///
   /// The node is rebuilt with a better prefix, or split. A split inserts an entry into the level
   /// above, whose node may have to be rebuilt or split too.
@@ -68,7 +68,7 @@ extension TreeWriter {
     let node = NodeView(page.bytes)
     // A child with keys outside its separators would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
-      throw .corrupt("A child has keys outside the separators around it.", page: number)
+      throw .corrupt("A child contains keys outside the separators around it.", page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
   }
@@ -82,8 +82,8 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the level at which an entry is inserted, or `none` if it is not at an
-  /// edge.
+  /// Returns the edge of the level at which an entry is inserted, or `none` if the position is not
+  /// at an edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

@@ -1,6 +1,8 @@
-// Removes a range of keys: complete pages within the range, and single entries at its ends.
+// This extension removes a range of keys: complete pages within the range, and single entries at
+// its ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to but not including `upper`, and returns their number.
+  /// Removes all keys from `lower` up to, but not including, `upper`, and returns the number of
+  /// removed keys.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -78,8 +80,8 @@ extension TreeWriter {
 
   /// Merges or balances the nodes on the path to an end of the range.
   ///
-  /// It proceeds from the root downwards, so that each node has a neighbour under the same branch
-  /// when it is processed.
+  /// This method proceeds from the root downwards, so that each node has a neighbour under the same
+  /// branch when the node is processed.
   private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {

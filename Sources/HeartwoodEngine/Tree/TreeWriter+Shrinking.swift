@@ -1,4 +1,5 @@
-// Shrinks a tree: merges and balances neighbours, and removes a level at the root.
+// This extension shrinks a tree: it merges and balances neighbours, and removes a level at the
+// root.
 extension TreeWriter {
   /// Merges or balances underfull nodes on the path, from level `first` upwards, and then removes
   /// the root's level if the root has only one child.

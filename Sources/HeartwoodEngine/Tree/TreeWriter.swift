@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
 /// Only pages that change become writable. The bytes of a value argument may be in a page of the
-/// transaction; those of a key must not, because they would move.
+/// transaction, but those of a key argument must not, because they would move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -72,7 +72,7 @@ package struct TreeWriter {
   func checkLimits(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     guard key.count <= Limits.maxKeyByteCount else {
       throw StorageError(
-        .tooLarge, "The key has \(key.count) bytes; the limit is \(Limits.maxKeyByteCount).")
+        .tooLarge, "The key has \(key.count) bytes, but the limit is \(Limits.maxKeyByteCount).")
     }
     try Limits.requireValue(byteCount: valueCount)
   }
@@ -124,7 +124,7 @@ package struct TreeWriter {
     }
   }
 
-  /// Returns the child or the large value of an entry, or `nil` after the last entry.
+  /// Returns the child or the large value to which an entry refers, or `nil` after the last entry.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int
   ) throws(StorageError) -> (child: PageNumber, value: OverflowReference?)? {

@@ -4,7 +4,9 @@
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// The page number at which the search for a free page starts; no page below it is free.
+  /// The page number at which the search for a free page starts.
+  ///
+  /// No page below this one is free.
   private(set) var lowestFree: PageNumber
   /// Whether pages were freed, so that the last page may now be free.
   private var hasFreed = false
@@ -17,8 +19,9 @@ struct FreeSpace {
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
   }
 
-  /// Marks the lowest free page as used and returns its number; the page file grows if no page is
-  /// free.
+  /// Marks the lowest free page as used and returns its number.
+  ///
+  /// The page file grows if no page is free.
   mutating func allocate(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
     while true {
       let bitmap = Int(lowestFree) / pagesPerBitmap
@@ -54,7 +57,10 @@ struct FreeSpace {
     let reference = try pages.view.page(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
-    guard isUsed else { throw .corrupt("The page to free is already free.", page: number) }
+    guard isUsed else {
+      throw .corrupt(
+        "This page is already free, so it cannot be freed again.", page: number)
+    }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)
     hasFreed = true
@@ -65,7 +71,7 @@ struct FreeSpace {
   /// themselves.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
-  /// - Complexity: One page read if a page was freed, otherwise none; one more for each bitmap
+  /// - Complexity: One page read if a page was freed, otherwise none. One more for each bitmap
   ///   whose pages are removed.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }

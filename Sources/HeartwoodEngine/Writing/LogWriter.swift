@@ -2,14 +2,16 @@
 ///
 /// Groups that are appended before the commit are read by the transaction and ignored by all other
 /// readers. An append that fails leaves the writer unchanged, and the next append writes to the
-/// same location. Only the holder of the writer lock uses it.
+/// same location. Only the holder of the writer lock uses a log writer.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
   /// The newest generation known to be synced, which every header contains as the durable
   /// watermark.
   package let durableUpTo: FrameNumber
-  /// The segments of the log; new segments are added at the end.
+  /// The segments of the log.
+  ///
+  /// New segments are added at the end.
   package private(set) var table: SegmentTable
   /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0
@@ -20,8 +22,8 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// One page image to append, whose buffer is stamped with frame number and hash before it is
-  /// written.
+  /// One page image to append, whose buffer is stamped with its frame number and hash before the
+  /// image is written.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -46,7 +48,7 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter allocator: The source of new segments, whose names are durable.
+  /// - Parameter allocator: The allocator of new segments, whose names are durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator
@@ -58,7 +60,7 @@ package struct LogWriter {
     self.allocator = allocator
     self.base = base
     digest = point.digest
-    // The frame number before `base`; it changes when the first group has been written.
+    // Start with the frame before `base`. The value changes when the first group has been written.
     last = base - 1
     transaction = files.fileSystem.random()
   }
@@ -80,13 +82,14 @@ package struct LogWriter {
   /// Writes the last images and the commit mark, and returns the commit and the frame of each
   /// image.
   ///
-  /// The transaction takes effect with its last write: until then, all of its frames are ignored;
-  /// after that, the transaction is committed, even if the writer dies.
+  /// The transaction takes effect with its last write. Before that write, all frames of the
+  /// transaction are ignored; after it, the transaction is committed even if the writer dies.
   ///
   /// - Parameter voids: The frames spilled by savepoints that were rolled back, which are not part
   ///   of the transaction.
-  /// - Complexity: One write for each group, or one for each segment if the group spans several;
-  ///   one sync of the directory if the transaction enters segments that were not created ahead.
+  /// - Complexity: One write for each group, or one for each segment if the group spans several
+  ///   segments. One sync of the directory if the transaction enters segments that were not created
+  ///   ahead.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -118,7 +121,9 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
+  /// Writes all parts or none.
+  ///
+  /// The commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -141,7 +146,7 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // The next append overwrites the frames that were written; added segments are kept.
+      // The next append overwrites the frames that were written. Added segments are kept.
       self = before
       throw error
     }
@@ -188,12 +193,11 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // The commit may or may not exist, so the error must not be one that says that nothing was
-      // changed.
+      // The commit may or may not exist, so the error must not claim that nothing was changed.
       throw StorageError(
         .io,
-        "A commit could not be written completely, and could not be revoked. Close the store and "
-          + "open it again.",
+        "A commit was only partly written and could not be revoked. Close the store, then open it "
+          + "again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
@@ -211,8 +215,8 @@ package struct LogWriter {
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
-        "The oldest held generation is too far behind the newest one. Release named generations "
-          + "and old snapshots.")
+        "The log is too long, because the oldest held generation is too far behind the newest "
+          + "one. Release named generations and old snapshots.")
     }
     for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)
@@ -221,7 +225,7 @@ package struct LogWriter {
     }
   }
 
-  /// Writes consecutive frames, with one call for each segment they are in.
+  /// Writes consecutive frames, with one call for each segment that contains some of them.
   private func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
     let geometry = files.geometry
     var frame = first
@@ -229,7 +233,8 @@ package struct LogWriter {
     while position < parts.count {
       guard let segment = table[geometry.segment(of: frame)] else {
         throw .corrupt(
-          "A log segment is missing.", file: geometry.segmentName(geometry.segment(of: frame)))
+          "A log segment is missing. Restore a backup.",
+          file: geometry.segmentName(geometry.segment(of: frame)))
       }
       let room = geometry.framesPerSegment - geometry.footerFrames - geometry.slot(of: frame)
       let count = min(room, parts.count - position)

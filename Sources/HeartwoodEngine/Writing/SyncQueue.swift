@@ -1,7 +1,7 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
-/// One waiting thread syncs everything appended so far. The others wake together when it is done,
-/// and those whose commit it covered continue at once. Thread-safe.
+/// One waiting thread syncs everything appended so far. The others wake together when the sync is
+/// done, and those whose commit was synced continue at once. Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
   private let files: StoreFiles
@@ -22,12 +22,12 @@ package final class SyncQueue: @unchecked Sendable {
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "a sync was requested out of lock order")
+      "A sync was requested out of lock order.")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
-    // The generation is compared with `durable`, never with `committed`, which also advances
-    // without a sync.
+    // Compare the generation with `durable`, never with `committed`, which also advances without a
+    // sync.
     while files.counters.durable < generation {
       guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
@@ -47,9 +47,9 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
-  /// Waiting threads take a shared lock on the byte, so that they continue in parallel; with
+  /// Waiting threads take a shared lock on the byte, so that they continue in parallel. With
   /// exclusive locks, they would continue one after the other. A thread whose commit was not
-  /// covered by the other sync then waits only for the exclusive lock: several threads that
+  /// covered by the other sync then waits only for the exclusive lock, because several threads that
   /// alternated between the two kinds of lock would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
@@ -81,8 +81,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // The newest files are synced first: their descriptors are open, and can be closed after the
-      // sync if the older files need descriptors.
+      // Sync the newest files first. Their descriptors are open, and can be closed after the sync
+      // if the older files need descriptors.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }
@@ -112,6 +112,6 @@ package final class SyncQueue: @unchecked Sendable {
 
   package static let writesDisabled = StorageError(
     .writesDisabled,
-    "An earlier write or sync of this store failed. The store can still be read. To write, close "
-      + "it and open it again.")
+    "An earlier write or sync of this store failed. The store can still be read. To write again, "
+      + "close the store and reopen it.")
 }

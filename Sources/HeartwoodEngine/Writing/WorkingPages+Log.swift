@@ -1,5 +1,5 @@
-// Writes pages to the log: early if too many are in memory, and at the commit. Segments are
-// allocated only when needed.
+// This extension writes pages to the log, either early because too many are in memory, or at the
+// commit. Segments are allocated only when needed.
 extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {
@@ -11,18 +11,19 @@ extension WorkingPages {
 
   /// Spills the pages in memory to the log if there are too many.
   ///
-  /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
-  /// passes its structural check. Without a commit mark, the written frames do not form a
+  /// Call this method between changes, when no caller holds bytes from ``writable(_:)`` and every
+  /// page passes its structural check. Without a commit mark, the written frames do not form a
   /// generation.
   ///
   /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
   ///   files. After these errors, the transaction cannot be committed, but the store remains
   ///   writable. Any other error disables writing.
-  /// - Complexity: O(1) below the limit; otherwise one write of each page in memory.
+  /// - Complexity: O(1) below the limit; otherwise, one write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // The pages of each savepoint get their own groups, starting with the outermost savepoint,
-    // because the later image of a page is used, unless its savepoint is rolled back.
+    // Write the pages of each savepoint in their own groups, starting with the outermost savepoint,
+    // because the last image of a page is the one that is used, unless its savepoint is rolled
+    // back.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -67,8 +68,8 @@ extension WorkingPages {
 
   /// Sets the location of a written page in every index in which its frame is valid.
   ///
-  /// Readers of the log do the same. The location is set even if the page was freed or changed
-  /// later; for a changed page, it is then set again.
+  /// Readers of the log do the same. The location is set even if the page was later freed or
+  /// changed. If it was changed, the location is then set again.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -83,10 +84,10 @@ extension WorkingPages {
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
-      // Disk space for committed pages is allocated now, so that a checkpoint cannot run out of it.
-      // No process ever truncates the pages of the newest commit.
+      // Allocate disk space for the committed pages now, so that a checkpoint cannot run out of
+      // space. No process ever truncates the pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
-      // The mappings for reading the new state are created now as well.
+      // Also create the mappings for reading the new state.
       _ = try files.pageFile.regions(covering: pageCount)
       // A transaction that needs no more pages than it frees may use the reserve.
       return try writer.commit(
@@ -100,7 +101,7 @@ extension WorkingPages {
         lowestFree: lowestFree)
     } catch {
       // The commit is complete on disk and will be found when the store is reopened, so nothing may
-      // overwrite it meanwhile.
+      // overwrite it until then.
       files.counters.setFailed()
       throw error
     }
@@ -130,19 +131,19 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // Unless writing is disabled, the transaction is rolled back: `appended` is unchanged, and
+      // If writing is not disabled, the transaction is rolled back: `appended` is unchanged, and
       // the next writer overwrites the frames after it.
       files.counters.disableWriting(after: error)
       throw error
     }
   }
 
-  /// Ends a transaction that does not commit; its pages must not be used any more.
+  /// Ends a transaction that does not commit.
   ///
-  /// The next transaction writes other pages to the same frames, so everything that this process
-  /// has cached from these frames is discarded. If writing is disabled, nothing is discarded: the
-  /// frames stay unchanged until the store is reopened, because a commit that seems to have failed
-  /// may be complete.
+  /// The transaction's pages must not be used any more. The next transaction writes other pages to
+  /// the same frames, so everything that this process has cached from these frames is discarded. If
+  /// writing is disabled, nothing is discarded: the frames remain unchanged until the store is
+  /// reopened, because a commit that seems to have failed may be complete.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry

@@ -12,9 +12,9 @@ struct SavepointPages {
   var frames: [VoidRange] = []
 }
 
-// Begins, ends and rolls back savepoints within a transaction.
+// This extension begins, ends and rolls back savepoints within a transaction.
 extension WorkingPages {
-  /// Begins a savepoint, nested in the innermost open savepoint.
+  /// Begins a savepoint, which is nested in the innermost open savepoint.
   ///
   /// - Complexity: No page is copied before it changes.
   package func beginSavepoint() {
@@ -24,8 +24,9 @@ extension WorkingPages {
     moveCount &+= 1
   }
 
-  /// Ends the innermost savepoint; its changes become part of the enclosing savepoint or
-  /// transaction.
+  /// Ends the innermost savepoint.
+  ///
+  /// Its changes become part of the enclosing savepoint or transaction.
   package func releaseSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in

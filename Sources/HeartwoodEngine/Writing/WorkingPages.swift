@@ -1,12 +1,12 @@
 /// The private pages of a writer, which are new or were copied on first write.
 ///
-/// Pages stay in memory until there are too many. Then they are spilled to the log, as part of a
-/// transaction that has no commit mark yet, and are read from there; see ``makeRoom(above:)``.
+/// Pages stay in memory until there are too many of them. Then they are spilled to the log, as part
+/// of a transaction that has no commit mark yet, and are read from there; see ``makeRoom(above:)``.
 /// While a savepoint is open, the pages that it would restore are kept beside the current pages.
 ///
-/// Only one thread at a time uses it: the holder of the writer lock.
+/// Only one thread at a time uses these pages: the holder of the writer lock.
 package final class WorkingPages {
-  /// The first frame of this transaction, which is also the version of the rows it writes.
+  /// The first frame of this transaction, which is also the version of the rows that it writes.
   package let base: FrameNumber
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
@@ -21,9 +21,9 @@ package final class WorkingPages {
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames that rolled-back savepoints have spilled; the commit lists them as void.
+  /// The frames that rolled-back savepoints have spilled, which the commit lists as void.
   var voids: [VoidRange] = []
-  /// The open savepoints, the innermost last.
+  /// The open savepoints, with the innermost one last.
   var savepoints: [SavepointPages] = []
   private let source: UnsafeMutablePointer<PageSource>
   private var loader: PageLoader
@@ -56,15 +56,15 @@ package final class WorkingPages {
 
   /// Returns all buffers to the pool, after the transaction has committed or aborted.
   ///
-  /// Call it before the writer lock is released. Afterwards the next writer uses the pool, so this
-  /// object must not use it, even if other code still holds the object.
+  /// Call this method before the writer lock is released. Afterwards, the next writer uses the
+  /// pool, so this object must not use it, even if other code still holds this object.
   package func end() {
     dropBlocks()
     pool.trim()
   }
 
   deinit {
-    // The pool is not used here. After a transaction that was ended, there is nothing left to free.
+    // Do not use the pool here. After a transaction has been ended, there is nothing left to free.
     table.pointee.forEach { _, block in block?.deallocate() }
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in block?.deallocate() }
@@ -94,7 +94,7 @@ package final class WorkingPages {
   /// Returns the mutable bytes of a page, which the transaction and each savepoint copy on first
   /// use.
   ///
-  /// The address stays the same until the page is freed or ``moveCount`` grows.
+  /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
     let byteCount = files.geometry.pageByteCount
     if let own = table.pointee.block(of: number), isOwned(number) {
@@ -125,7 +125,9 @@ package final class WorkingPages {
     forget(number)
   }
 
-  /// Removes the pages after the last page in use; this is the last step before a commit.
+  /// Removes the pages after the last page in use.
+  ///
+  /// This is the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
@@ -137,7 +139,7 @@ package final class WorkingPages {
 
   /// Discards this transaction's version of a page.
   func forget(_ number: PageNumber) {
-    // A page that is not in memory needs no entry: free pages are never read.
+    // A page that is not in memory needs no entry, because free pages are never read.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
@@ -165,8 +167,9 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page; the previous bytes are kept if the innermost savepoint would restore
-  /// them.
+  /// Sets the bytes of a page.
+  ///
+  /// The previous bytes are kept if the innermost savepoint would restore them.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -211,12 +214,12 @@ package final class WorkingPages {
 /// A pool of page buffers that are kept between transactions, so that a small commit allocates
 /// little memory.
 ///
-/// It is used only under the writer lock.
+/// The pool is used only under the writer lock.
 package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses it.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// The number of buffers to keep: enough for the pages of a typical small transaction.
+  /// The number of buffers to keep, which is enough for the pages of a typical small transaction.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }

@@ -74,7 +74,7 @@ struct KeyBufferTests {
   private func expectTooLarge(_ bytes: [UInt8], encodedCount: Int) throws {
     let error = StorageError(
       .tooLarge,
-      "The encoded key has \(encodedCount) bytes; the limit is \(Limits.maxKeyByteCount).")
+      "The encoded key has \(encodedCount) bytes, but the limit is \(Limits.maxKeyByteCount).")
     let string = String(decoding: bytes, as: UTF8.self)
     #expect(throws: error) { try withSearchBytes(string) { padded($0) } }
     #expect(throws: error) { try withSearchBytes(bytes) { padded($0) } }

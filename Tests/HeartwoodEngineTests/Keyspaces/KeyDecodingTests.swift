@@ -72,16 +72,17 @@ struct KeyDecodingTests {
   @Test func `a number that does not fit throws`() {
     #expect(
       message(Key(300), as: Int8.self)
-        == "The key's first component is the number 300, which does not fit Int8.")
+        == "The key's first component is the number 300, which Int8 cannot hold.")
     #expect(
       message(Key(-1), as: UInt64.self)
-        == "The key's first component is the number -1, which does not fit UInt64.")
+        == "The key's first component is the number -1, which UInt64 cannot hold.")
     #expect(
       message(Key(UInt64.max), as: Int.self)
-        == "The key's first component is the number 18446744073709551615, which does not fit Int.")
+        == "The key's first component is the number 18446744073709551615, which Int cannot hold."
+    )
     #expect(
       message(Key(0.1), as: Float.self)
-        == "The key's first component is the number 0.1, which does not fit Float.")
+        == "The key's first component is the number 0.1, which Float cannot hold.")
   }
 
   @Test func `missing and remaining components throw`() {

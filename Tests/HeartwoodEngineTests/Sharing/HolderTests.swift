@@ -277,11 +277,11 @@ struct HolderTests {
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       let prefix = ": process \(Self.stranger)"
-      #expect(refusal().contains(prefix + ", for "))
+      #expect(refusal().contains(prefix + " has been writing for "))
       let file = HolderFile(log: store.files.log, locks: others)
       _ = file.enter(HolderRow(process: Self.stranger, opened: 1, name: "im\u{1B}porter"))
-      #expect(refusal().contains(prefix + " (im\u{FFFD}porter), for "))
-      if now > 12_500 { #expect(refusal().contains(", for 12 s. Shorten")) }
+      #expect(refusal().contains(prefix + " (im\u{FFFD}porter) has been writing for "))
+      if now > 12_500 { #expect(refusal().contains(" has been writing for 12 s. Shorten")) }
       counters.store(0, CountersLayout.writer)
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       try others.unlock(byte: LockByte.writer)
@@ -295,7 +295,7 @@ struct HolderTests {
       try store.write { _ in
         let aside = Aside {
           let error = #expect(throws: StorageError.self) { try store.write { _ in } }
-          #expect(error?.message.contains(": this process, for ") == true)
+          #expect(error?.message.contains(": this process has been writing for ") == true)
         }
         #expect(aside.outcome() == nil)
       }
