@@ -12,9 +12,9 @@ struct AtCommand: Command {
     Example: quakes at 24h --min-magnitude 4.5
 
       DATE                  show the state after the last import before this time:
-                            a day (until its end), such as 2019-02-16; a time, such as
-                            2019-02-16T12:00:00Z; or a time before now, such as 90m,
-                            24h, 7d, 2w; without DATE, list the states
+                            a day (until its end), such as 2019-02-16; a time,
+                            such as 2019-02-16T12:00:00Z; or a time before now,
+                            such as 90m, 24h, 7d, 2w; without DATE, list the states
 
     The options are those of quakes list. Each import keeps the state that it
     creates. The oldest states are released if there are more than --keep allows.

@@ -12,8 +12,9 @@ struct ListCommand: Command {
     Example: quakes list --min-magnitude 4.5 --near 37.8,-122.4,500 --sort distance
 
       --min-magnitude M     only quakes of this magnitude and above
-      --since TIME          only quakes since a day, such as 2019-02-16; a time, such as
-                            2019-02-16T12:00:00Z; or 90m, 24h, 7d, 2w before now
+      --since TIME          only quakes since a day, such as 2019-02-16; a time,
+                            such as 2019-02-16T12:00:00Z; or 90m, 24h, 7d, 2w
+                            before now
       --near LAT,LON[,KM]   only quakes within KM kilometres (default: 100)
       --sort ORDER          time (newest first, the default), magnitude (largest
                             first), distance (nearest first; with --near), or place

@@ -101,7 +101,7 @@ struct MaintenanceCommandTests {
     let newest = store.path + "-newest"
     let run = try store.run("copy", newest)
     run.expectFine()
-    #expect(run.output.hasPrefix("Generation \(store.newest.frame), "))
+    #expect(run.output.hasPrefix("Copied generation \(store.newest.frame), "))
     #expect(run.output.hasSuffix(" to the new store \(newest).\n"))
     let before = store.path + "-before"
     let document = try store.run("copy", before, "--named", "before", "--json").json()

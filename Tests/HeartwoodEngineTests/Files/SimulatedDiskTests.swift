@@ -64,7 +64,7 @@ struct SimulatedDiskTests {
     try file.write(sector(10) + sector(11) + sector(12), at: 0)
     try file.write(sector(21) + sector(22), at: 512)
     var seen: Set<[UInt8]> = []
-    for seed in TestScale.seeds(quick: 100, all: 400) {
+    for seed in 0..<400 as Range<UInt64> {
       let values = try disk.crashed(.seeded(seed, mode)).sectorValues()
       #expect([0, 10].contains(values[0]) && [1, 11, 21].contains(values[1]), "seed \(seed)")
       #expect([2, 12, 22].contains(values[2]) && values[3...] == old[3...], "seed \(seed)")
@@ -117,7 +117,7 @@ struct SimulatedDiskTests {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(8), at: 8 * 512)
     var hasGarbage = false
-    for seed in TestScale.seeds(quick: 13, all: 50) {
+    for seed in 0..<50 as Range<UInt64> {
       let crashed = disk.crashed(.seeded(seed, .uniform, .staleGarbage))
       let bytes = try #require(crashed.bytes(of: "s/a"))
       #expect(Array(bytes[..<4096]) == old.flatMap { sector($0) })
@@ -186,7 +186,7 @@ struct SimulatedDiskTests {
     let names = try states.map { try $0.list("s") }
     #expect(names == [["a"], ["a", "new"], ["a"], []])
     #expect(states.map { $0.bytes(of: "s/a")?.count } == [4096, 4096, 512, nil])
-    for seed in TestScale.seeds(quick: 25, all: 100) {
+    for seed in 0..<100 as Range<UInt64> {
       let names = try disk.crashed(.seeded(seed, .uniform)).list("s")
       #expect([["a"], ["a", "new"], []].contains(names))
     }
@@ -196,7 +196,7 @@ struct SimulatedDiskTests {
     let disk = try diskWithNameChanges()
     try disk.open("s/late", .create)?.sync()
     var seen: Set<[String]> = []
-    for seed in TestScale.seeds(quick: 75, all: 300) {
+    for seed in 0..<300 as Range<UInt64> {
       seen.insert(
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
@@ -215,7 +215,7 @@ struct SimulatedDiskTests {
     #expect(disk.crashed(.everything).bytes(of: "s/a") == written)
     let zeros = [UInt8](repeating: 0, count: 4096)
     var counts: [String: Int] = [:]
-    for seed in TestScale.seeds(quick: 25, all: 100) {
+    for seed in 0..<100 as Range<UInt64> {
       switch disk.crashed(.seeded(seed, .uniform)).bytes(of: "s/a") {
       case nil: counts["absent", default: 0] += 1
       case zeros: counts["zero", default: 0] += 1

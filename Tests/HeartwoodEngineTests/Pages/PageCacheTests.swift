@@ -47,7 +47,7 @@ struct PageCacheTests {
   @Test func `is bounded`() throws {
     let cache = cache()
     try visit(cache, 0..<2000)
-    let held = (TestScale.seeds(quick: 500, all: 2000)).filter { holds(cache, $0) }
+    let held = (0..<2000 as Range<UInt64>).filter { holds(cache, $0) }
     #expect(held.count <= Self.capacity)
     #expect(held.count > Self.capacity / 2)
   }
@@ -55,26 +55,26 @@ struct PageCacheTests {
   @Test func `of zero bytes still holds a few pages`() throws {
     let cache = PageCache(byteCount: 0, pageByteCount: Self.pageByteCount)
     try visit(cache, 0..<1000)
-    #expect((TestScale.seeds(quick: 250, all: 1000)).count { holds(cache, $0) } <= Self.capacity)
+    #expect((0..<1000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }
 
   @Test func `keeps pinned pages, however many`() throws {
     let cache = cache()
-    let pinned = try (TestScale.seeds(quick: 125, all: 500)).map { try cache.pin($0) { _ in } }
+    let pinned = try (0..<500 as Range<UInt64>).map { try cache.pin($0) { _ in } }
     try visit(cache, 1000..<3000)
     #expect(cache.pinnedCount == 500)
-    #expect((TestScale.seeds(quick: 125, all: 500)).allSatisfy { holds(cache, $0) })
+    #expect((0..<500 as Range<UInt64>).allSatisfy { holds(cache, $0) })
     for entry in pinned { cache.unpin(entry) }
     #expect(cache.pinnedCount == 0)
     // Pages in excess of the capacity are evicted gradually.
     try visit(cache, 3000..<6000)
-    #expect((TestScale.seeds(quick: 1500, all: 6000)).count { holds(cache, $0) } <= Self.capacity)
+    #expect((0..<6000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }
 
   @Test func `keeps a page that is used often`() throws {
     let cache = cache()
     var loads = 0
-    for round in TestScale.seeds(quick: 125, all: 500) {
+    for round in 0..<500 as Range<UInt64> {
       cache.unpin(try cache.pin(7) { _ in loads += 1 })
       try visit(cache, (1000 + round)..<(1001 + round))
     }
@@ -87,7 +87,7 @@ struct PageCacheTests {
     cache.forget(4)
     cache.forget(4711)
     #expect(!holds(cache, 4))
-    #expect((TestScale.seeds(quick: 3, all: 10)).count { holds(cache, $0) } == 9)
+    #expect((0..<10 as Range<UInt64>).count { holds(cache, $0) } == 9)
   }
 
   @Test func `evicts a pinned page without disturbing its reader`() throws {

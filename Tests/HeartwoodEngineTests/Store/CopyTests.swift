@@ -204,7 +204,7 @@ struct CopyTests {
         let names = try disk.list("/copy.partial") ?? []
         #expect(names.filter { $0 != "locks" } == [], "call \(call)")
       }
-      for seed in TestScale.seeds(quick: 2, all: 4) {
+      for seed in 0..<4 as Range<UInt64> {
         let crashed = disk.crashed(.seeded(seed, .uniform, [.unorderedNames]))
         let fixture = StoreFixture.on(crashed, options(0))
         guard try crashed.list("/copy") != nil else {
