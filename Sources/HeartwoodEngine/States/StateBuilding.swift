@@ -39,7 +39,7 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "This store has no commit with the generation \(generation.frame).")
+        .generationExpired, "This store has no commit with the generation \(generation).")
     }
   }
 
