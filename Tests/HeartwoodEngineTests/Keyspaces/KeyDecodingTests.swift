@@ -88,13 +88,13 @@ struct KeyDecodingTests {
   @Test func `missing and remaining components throw`() {
     #expect(
       message(Key(1), as: Int.self, String.self)
-        == "The key's second component is missing; a string was requested.")
+        == "The key's second component is missing, but a string was requested.")
     #expect(
       message(Key(1, "x"), as: Int.self)
         == "The key's second component is a string, but no more components were requested.")
     #expect(
       message(Key(), as: Int?.self)
-        == "The key's first component is missing; an integer was requested.")
+        == "The key's first component is missing, but an integer was requested.")
   }
 
   @Test(
