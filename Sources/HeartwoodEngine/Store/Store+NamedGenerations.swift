@@ -60,9 +60,10 @@ extension Store {
 
   /// Returns the named generations by name.
   ///
-  /// - Throws: `closed` or `io`; `corrupt` if the list is corrupt.
+  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list is corrupt.
   public func namedGenerations() throws -> [String: Generation] {
     try requireOpen()
+    try table.requireActive()
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 

@@ -91,7 +91,7 @@ struct SuspensionTests {
         { try Self.put(2, store) }, { try store.checkpoint() }, { try store.verify() },
         { try store.keep(snapshot.generation, as: "a") }, { try store.release("a") },
         { try store.compact() }, { try store.liveGenerations() },
-        { try store.holders() },
+        { try store.holders() }, { try store.namedGenerations() },
       ]
       for (number, call) in calls.enumerated() {
         #expect(Self.kind(call) == .suspended, "call \(number)")
