@@ -177,7 +177,7 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .foreignObject,
         "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
-          + "context. Fetch the object in this context.")
+          + "context. Fetch or insert the object in this context.")
     }
   }
 }
