@@ -45,7 +45,7 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of all values that differ from what they read, and loads faults if
+  /// Notifies observers of each value that differs from the one that they read, loading faults if
   /// necessary.
   func notifyOfRecordedChanges() {
     notifyOfContextChanges()
