@@ -191,7 +191,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// stream ends when the controller is deallocated.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
-  /// Called immediately after each change, on the thread of the context.
+  /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
   private func notifyObservers(of change: ResultsChange) {

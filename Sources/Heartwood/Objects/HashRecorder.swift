@@ -62,8 +62,8 @@ enum HashRecorder {
 
 /// A view of a set of objects as a set of their addresses.
 ///
-/// A recorded object may have been deallocated by now, so its address can be looked up safely, but
-/// the object itself cannot.
+/// A recorded object may have been deallocated by now. It is therefore safe to look up the address
+/// of the object, but not the object itself.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier

@@ -2,13 +2,14 @@
 extension RowChanges {
   /// The values of a unique constraint, in the form of an index key.
   private struct UniqueKey: Hashable {
-    /// The positions of the declaring entity in the schema and of the constraint in that entity.
+    /// The position of the declaring entity in the schema.
     let entity: Int
+    /// The position of the constraint in that entity.
     let index: Int
     let key: Key
   }
 
-  /// The changes to the rows that claim each unique value.
+  /// The change to the row that claims each unique value.
   private typealias Owners = [UniqueKey: RowChange]
 
   /// The row that has a unique value.

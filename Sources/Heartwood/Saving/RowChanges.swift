@@ -8,8 +8,8 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Variables that are used for every row skip exclusivity checks, because they hold only values and
-/// are used by a single thread.
+/// Variables that are used for every row skip exclusivity checks. This is safe because they hold
+/// only values and are used by a single thread.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
