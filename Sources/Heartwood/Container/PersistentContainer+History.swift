@@ -148,8 +148,8 @@ extension PersistentContainer {
 
   /// Registers a consumer of the history, or updates its position.
   ///
-  /// `deleteHistory` keeps transactions that a registered consumer has not yet processed, unless
-  /// `force` is `true`. The store keeps the registration, for all processes, until
+  /// Unless `force` is `true`, `deleteHistory` keeps the transactions that a registered consumer
+  /// has not yet processed. The store keeps the registration, for all processes, until
   /// ``removeHistoryConsumer(_:)`` is called.
   ///
   /// ```swift

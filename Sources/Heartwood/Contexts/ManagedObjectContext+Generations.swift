@@ -180,8 +180,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs the body of a migration stage with a context that reads and writes within a transaction,
-  /// and saves the changes that the body has not saved.
+  /// Runs the body of a migration stage with a context that works within a transaction, and then
+  /// saves the remaining changes.
   static func run(
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction

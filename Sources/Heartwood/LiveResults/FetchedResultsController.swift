@@ -14,7 +14,7 @@ public import Observation
 /// On each access, the list equals the result of a fetch at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
 /// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
-/// the thread of its context, and it retains the generation that it shows.
+/// the thread of its context. It retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///

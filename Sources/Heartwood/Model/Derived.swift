@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares an attribute that each save of its object computes from other attributes.
+/// Declares an attribute whose value each save computes from other attributes.
 ///
 /// ```swift
 /// override class var entity: Entity {

@@ -75,8 +75,8 @@ extension RowChanges {
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // If the row already has the value in the store, no other row can have it, unless a row has
-      // claimed the value in this save.
+      // If the row already has the value in the store, another row can have it only by claiming it
+      // in this save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
