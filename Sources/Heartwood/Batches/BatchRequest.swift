@@ -26,7 +26,7 @@ public struct BatchResult: Sendable {
   public let objectIDs: [ManagedObjectID]
 }
 
-/// Inserts rows that a closure fills one by one.
+/// A request that inserts rows, which a closure fills one by one.
 ///
 /// If a row with the same unique values already exists, the merge policy of the context decides
 /// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure
@@ -52,8 +52,8 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
-  ///   - handler: Fills a row, which initially has the values of a new object, and returns `false`.
-  ///     When there are no more rows, it returns `true` without filling the row.
+  ///   - handler: A closure that fills a row, which initially has the values of a new object, and
+  ///     returns `false`. When there are no more rows, it returns `true` without filling the row.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -61,7 +61,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Updates attributes of all rows that match a condition.
+/// A request that updates attributes of all rows that match a condition.
 ///
 /// ```swift
 /// try context.execute(BatchUpdateRequest<Message>(where: #Predicate { !$0.isRead }) { row in
@@ -82,8 +82,8 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
-  ///   - change: Sets the new values of a row. It is called with each matching row in its current
-  ///     state.
+  ///   - change: A closure that sets the new values of a row. It is called with each matching row
+  ///     in its current state.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -103,7 +103,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Deletes all rows that match a condition, or the rows with the given IDs.
+/// A request that deletes all rows that match a condition, or the rows with the given IDs.
 ///
 /// Relationships stay consistent: the delete rules decide whether related rows lose their
 /// references or are deleted as well. If a rule denies a deletion, executing the request throws and
@@ -130,7 +130,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
     objectIDs = nil
   }
 
-  /// Creates a request that deletes the rows with the given IDs, and skips IDs without a row.
+  /// Creates a request that deletes the rows with the given IDs and ignores IDs without a row.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -150,15 +150,17 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The variables skip exclusivity checks, because setting an attribute accesses all of them, and
-/// only one thread uses them.
+/// Setting an attribute accesses all of the variables, so they skip exclusivity checks. This is
+/// safe because only one thread uses them.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, in order; the next row usually uses the same ones.
+  /// The key paths used for the previous row, in order.
+  ///
+  /// The current row usually uses the same ones.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
-  /// The number of key paths that the current row has used.
+  /// The number of key paths used so far for the current row.
   @exclusivity(unchecked) private var usedCount = 0
   /// The values, by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []

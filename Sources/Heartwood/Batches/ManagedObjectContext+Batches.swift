@@ -7,8 +7,9 @@ extension ManagedObjectContext {
   /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If the
   ///   method throws, nothing has changed.
-  /// - Complexity: Reads or writes each row of the request, and one entry in each index of the row,
-  ///   and syncs once. Memory use does not grow with the number of inserted or updated rows.
+  /// - Complexity: For each row of the request, reads or writes the row and one entry in each of
+  ///   its indexes. The request syncs once. Memory use does not grow with the number of inserted or
+  ///   updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
@@ -60,7 +61,7 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// Maps object numbers in the request to current numbers, because a save may have changed them.
+  /// The map from object numbers in the request to current numbers, which a save may have changed.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
@@ -100,7 +101,8 @@ struct BatchRun {
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // Do not count an existing row that the policy keeps unchanged, ignoring the inserted values.
+      // Do not count an existing row if the policy keeps it unchanged and ignores the inserted
+      // values.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

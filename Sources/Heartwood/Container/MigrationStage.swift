@@ -48,10 +48,11 @@ public struct MigrationStage: Sendable {
     MigrationStage(source: nil, target: schema, willMigrate: nil, didMigrate: nil)
   }
 
-  /// Creates a stage in which code changes objects, before or after the automatic migration.
+  /// Creates a stage that runs code before or after the automatic migration.
   ///
   /// When a body returns, its unsaved changes are saved. A body that makes many changes should also
-  /// save in between. All stages run in the same transaction, while the store is being opened.
+  /// save from time to time. All stages run in the same transaction, while the store is being
+  /// opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.

@@ -48,15 +48,15 @@ extension PersistentContainer {
   ///   - token: The generation to revert to.
   ///   - known: A generation. If any object has changed since then, the method throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes, with the token of the generation that the call created, or of the
-  ///   newest generation if that one no longer exists.
+  /// - Returns: The changes. Their token is that of the generation that the call created or, if
+  ///   that generation no longer exists, of the newest one.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;
   ///   `generationExpired`, `foreignStore`; errors from writing the store. If the method throws,
   ///   nothing has changed.
   /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
-  ///   writers wait in the meantime.
+  ///   writers wait until the method returns.
   @discardableResult
   public func revert(
     to token: QueryGenerationToken, unlessChangedSince known: QueryGenerationToken? = nil,

@@ -99,7 +99,8 @@ extension PersistentContainer {
   /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
   /// generations disappear, so the result is not necessarily the last generation before the given
   /// time. The token itself does not retain the generation; it is valid only as long as the
-  /// generation exists. The token does not cover stores whose retained generations are all newer.
+  /// generation exists. The token does not cover stores whose retained generations are all newer
+  /// than that time.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: As `Store.liveGenerations`. The method also pins generations, newest first,

@@ -53,14 +53,15 @@ extension PersistentContainer {
   /// Deletes the history up to and including the transaction of a token.
   ///
   /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
-  /// consumer. Tokens before the end of the deleted history expire; `token` does not. If the
-  /// container has several stores, the history of each store is deleted in a separate transaction.
+  /// consumer. Tokens for positions before the end of the deleted history expire, so `token` itself
+  /// stays valid. If the container has several stores, the history of each store is deleted in a
+  /// separate transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
   ///   - force: Whether to delete transactions that registered consumers have not yet processed.
-  ///     The tokens of these consumers then expire, and the consumers block no further deletion
-  ///     until they register again.
+  ///     The tokens of these consumers then expire. Until the consumers register again, they do not
+  ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
   /// - Complexity: Deletes one row for each entry, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
@@ -147,8 +148,8 @@ extension PersistentContainer {
 
   /// Registers a consumer of the history, or updates its position.
   ///
-  /// `deleteHistory` keeps transactions that a registered consumer has not yet processed, unless
-  /// `force` is `true`. The store keeps the registration, for all processes, until
+  /// Unless `force` is `true`, `deleteHistory` keeps the transactions that a registered consumer
+  /// has not yet processed. The store keeps the registration, for all processes, until
   /// ``removeHistoryConsumer(_:)`` is called.
   ///
   /// ```swift

@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 extension PersistentContainer {
-  /// Adds a store, which is created if it does not exist, and assigns classes to it.
+  /// Adds a store, creating it if it does not exist, and assigns classes to it.
   ///
   /// All contexts, including existing ones, work with the objects of all stores. A pinned context
   /// does not see the new store until it moves to another generation. A save writes to one store
@@ -14,9 +14,9 @@ extension PersistentContainer {
   /// ```
   ///
   /// The store is opened with the options of the first store, except for the migration stages. If
-  /// the first store is in memory, so is the new store, and its name is the URL. The version of the
-  /// container's schema also applies to the new store. Other processes and containers must add the
-  /// store themselves.
+  /// the first store is in memory, so is the new store; the URL then serves as its name. The
+  /// version of the container's schema also applies to the new store. Other processes and
+  /// containers must add the store themselves.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
@@ -64,7 +64,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; the error of the final
-  ///   checkpoint, even though the store is then removed.
+  ///   checkpoint, in which case the store is removed all the same.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -88,17 +88,24 @@ extension PersistentContainer {
         guard let other = property.storage.destination.flatMap({ schema.entity(of: $0) }),
           !isNamed(other)
         else { continue }
-        try requireNamed(other, "\(entity.name).\(property.name) refers to")
+        try requireNamed(
+          other, "\(entity.name).\(property.name) refers to",
+          "Relationships cannot cross stores. Store the object's URI in an attribute instead.")
       }
       if let superentity = entity.superentity, !isNamed(superentity) {
-        try requireNamed(superentity, "\(entity.name) inherits from")
+        try requireNamed(
+          superentity, "\(entity.name) inherits from",
+          "Inheritance cannot cross stores. Specify both classes for the same store.")
       }
       try group.requireUnassigned(entity)
     }
   }
 
-  /// Throws the error for a class that was not specified, although a specified class requires it.
-  private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
+  /// Throws the error for a class that must be in the same store as a specified class, but was not
+  /// specified.
+  private func requireNamed(
+    _ entity: EntityDescription, _ reason: String, _ remedy: String
+  ) throws {
     guard
       let assigned = group.attachedStores.first(where: {
         $0.model.schema.entity(of: entity.type) != nil
@@ -111,8 +118,7 @@ extension PersistentContainer {
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(reason) \(entity.name), which is in the store \(assigned.name). Relationships and "
-        + "inheritance cannot cross stores. Store the object's URI in an attribute instead.")
+      "\(reason) \(entity.name), which is in the store \(assigned.name). \(remedy)")
   }
 }
 
@@ -124,7 +130,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with the given name, which is created if it is not open.
+  /// Returns the store with the given name, creating it if it is not open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

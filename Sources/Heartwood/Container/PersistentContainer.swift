@@ -12,14 +12,15 @@ public struct ContainerOptions: Sendable {
   public var store = StoreOptions()
   /// The custom stages of migrations from earlier versions of the model, in order.
   public var stages: [MigrationStage] = []
-  /// Called with the progress of a migration while the store is opened, about every thousand rows.
+  /// The closure that receives the progress of a migration while the store is being opened, about
+  /// every thousand rows.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// Creates the default options.
   public init() {}
 }
 
-/// Holds a model and its stores, and creates contexts for them.
+/// A container for a model and its stores, which creates contexts for them.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))

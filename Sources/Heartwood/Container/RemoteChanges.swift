@@ -13,10 +13,10 @@ import Synchronization
 /// }
 /// ```
 ///
-/// No change is missed: an iteration that falls behind receives the newest token immediately.
-/// Several commits between two iterations are combined into one element. Adding a store also yields
-/// an element. If a commit changed no object, or if ``ContainerOptions/tracksHistory`` is `false`,
-/// the commit is not in the history and yields the same token again. In the latter case,
+/// No change is missed: a loop that falls behind receives the newest token immediately. Several
+/// commits between two iterations of the loop are combined into one element. Adding a store also
+/// yields an element. If a commit changed no object, or if ``ContainerOptions/tracksHistory`` is
+/// `false`, the commit is not in the history and yields the same token again. Without the history,
 /// ``PersistentContainer/changes(from:to:)`` finds the changes.
 public struct RemoteChanges: AsyncSequence, Sendable {
   /// A token for the newest position in the history.
@@ -142,7 +142,9 @@ private final class CommitObservers: Sendable {
   }
 
   let group: StoreGroup
-  /// Signals pending changes; several signals are equivalent to one.
+  /// A stream that signals pending changes.
+  ///
+  /// Several signals are equivalent to one.
   let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private let state = SharedState()

@@ -1,4 +1,4 @@
-/// Migrates a store to a schema when it is opened, automatically and in stages.
+/// Migrates a store to a schema while the store is being opened, automatically and in stages.
 struct StoreOpening {
   let store: Store
   let schema: Schema

@@ -19,7 +19,8 @@ extension ManagedObjectContext {
         "A \(type(of: object)) that belongs to another context, or to none, cannot be deleted. "
           + "Look up the object in this context by its objectID.")
     }
-    // Use a work list instead of recursion: a cascade can be as long as the number of objects.
+    // Use a work list instead of recursion, because a cascade can lead through any number of
+    // objects.
     var work: [Deletion] = []
     begin(deletionOf: object, &work)
     while !work.isEmpty { advance(&work) }
@@ -142,7 +143,8 @@ extension ManagedObjectContext {
 
   /// Discards changes to properties whose values equal those in the row.
   ///
-  /// Fetches return an unchanged object with its stored values, and saves skip it (C-05).
+  /// An object without other changes then counts as unchanged: fetches return it with its stored
+  /// values, and saves skip it (C-05).
   ///
   /// - Returns: Whether the object is now unchanged.
   /// - Complexity: O(properties that were set).

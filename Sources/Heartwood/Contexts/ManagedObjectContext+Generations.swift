@@ -68,7 +68,8 @@ extension ManagedObjectContext {
     if case .within = pin {
       throw ObjectGraphError(
         .childContext,
-        "The context of a migration stage reads the stage's transaction and cannot be pinned.")
+        "The context of a migration stage always reads the stage's transaction. Do not pin it to a "
+          + "generation.")
     }
     guard let token, !token.isCurrent else {
       for storeContext in storeContexts { storeContext.pin = token == nil ? .none : .atNextRead }
@@ -179,8 +180,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs the body of a migration stage with a context that reads and writes within a transaction,
-  /// and saves the changes that the body has not saved.
+  /// Runs the body of a migration stage with a context that works within a transaction, and then
+  /// saves the remaining changes.
   static func run(
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction

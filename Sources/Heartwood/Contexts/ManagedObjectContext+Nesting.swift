@@ -73,8 +73,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
-  /// object whose insertion was reverted. A new object exists only in contexts, so its insertion
-  /// was reverted if neither this context nor any of its parents has the object.
+  /// object whose insertion was reverted. A new object exists only in contexts. Its insertion was
+  /// therefore reverted if neither this context nor any of its parents has the object.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
   /// a new object with this ID.
   ///
   /// - Throws: Errors from reading the row.
-  /// - Complexity: Reads one row, unless the object is registered and not a fault.
+  /// - Complexity: Reads one row if the object is a fault or is not registered.
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID
   ) throws -> M? {
@@ -177,7 +177,7 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .foreignObject,
         "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
-          + "context. Fetch the object in this context.")
+          + "context. Fetch or insert the object in this context.")
     }
   }
 }

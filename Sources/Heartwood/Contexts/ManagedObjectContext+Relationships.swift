@@ -131,8 +131,10 @@ extension ManagedObjectContext {
     keepSpare(members, of: object, property)
   }
 
-  /// Keeps `members` for the next in-place mutation, if it equals the object's list but has
-  /// separate storage.
+  /// Keeps a spare copy of an object's list, which saves the next in-place mutation from copying
+  /// the list.
+  ///
+  /// `members` serves as the copy if it equals the list but has separate storage.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -198,7 +200,8 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Requires that an object belongs to this context, and inserts the object if it has no context.
+  /// Inserts an object that belongs to no context, and traps if the object belongs to another
+  /// context.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
@@ -234,7 +237,8 @@ extension ManagedObjectContext {
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
     let there = inverse.property
-    // The other object is being deleted and loses all members of the relationship at once.
+    // Skip an object that is being deleted, because it loses all members of the relationship at
+    // once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
     // If an object is related to itself, this side has already changed.
     if object === other, there.slot == property.slot { return }
@@ -317,7 +321,7 @@ extension ManagedObjectContext {
 
   /// Records the addition or removal of members.
   ///
-  /// It must be called before the undo log records the change and before the list is changed.
+  /// Call this method before the undo log records the change and before the list is changed.
   /// Changes to inserted objects are recorded too, although their members are not in the store.
   func recordMemberChange(
     of object: ManagedObject, _ property: PropertyDescription,

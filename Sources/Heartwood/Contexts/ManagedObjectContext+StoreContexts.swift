@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   /// All store contexts if this is the root context; otherwise, only this store context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
-  /// Returns the store context of a store, which is created if necessary.
+  /// Returns the store context of a store, creating it if necessary.
   func storeContext(of attached: StoreGroup.AttachedStore) -> ManagedObjectContext {
     if let known = storeContexts.first(where: { $0.model === attached.model }) { return known }
     let storeContext = ManagedObjectContext(

@@ -24,8 +24,8 @@ public final class ManagedObjectContext {
   /// The store contexts of all stores except the first one, created on first use.
   var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// Detects simultaneous use of the context, its parents and its children by two threads, or `nil`
-  /// if the check is off.
+  /// The check that detects simultaneous use of the context, its parents and its children by two
+  /// threads, or `nil` if the check is off.
   let confinement: ConfinementCheck?
   /// A name for the log and the history.
   public var name: String?
@@ -39,10 +39,11 @@ public final class ManagedObjectContext {
   ///
   /// If `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
-  /// A closure that returns whether an object whose row no longer exists is treated as deleted.
+  /// A closure that decides whether an object whose row no longer exists is treated as deleted.
   ///
-  /// It overrides ``shouldDeleteInaccessibleFaults`` for individual objects. It is not called if
-  /// the caller learns of the missing row in another way, or while objects are being deleted.
+  /// It overrides ``shouldDeleteInaccessibleFaults`` for individual objects. It is not called while
+  /// objects are being deleted, or by methods such as `existingObject(_:with:)`, which report a
+  /// missing row in their results.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context retains all its objects, not only changed ones.
   public var retainsRegisteredObjects = false {
@@ -58,7 +59,7 @@ public final class ManagedObjectContext {
   /// Fetches and saves throw this error until ``reset()`` is called.
   public internal(set) var faultError: (any Error)?
 
-  /// Called after automatic merging has been turned on or off.
+  /// The closure that is called after automatic merging has been turned on or off.
   var automaticMergingChanged: ((Bool) -> Void)?
   /// The state of automatic merging, or `nil` if it is off.
   var autoMerge: AutoMerge?
@@ -88,11 +89,12 @@ public final class ManagedObjectContext {
   var follower: (any ContextFollower)?
   /// Whether this store context or one of its children has a follower.
   var isFollowed = false
-  /// Schedules a call to ``processPendingChanges()``, if possible.
+  /// The closure that schedules a call to ``processPendingChanges()``, or `nil` if calls cannot be
+  /// scheduled.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
-  /// Notifies observers of this store context's objects, or `nil` if the objects are not
-  /// observable.
+  /// The object that notifies observers of this store context's objects, or `nil` if the objects
+  /// are not observable.
   var observer: ContextObserver?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, shared by all contexts of the tree.
@@ -103,9 +105,10 @@ public final class ManagedObjectContext {
   weak var recentView: StoreView?
   /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
-  /// Objects whose deletion is in progress, so that cyclic cascades end.
+  /// The objects whose deletion is in progress, recorded so that cyclic cascades end.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// Relationships of objects being deleted that are about to lose all members at once.
+  /// The relationships that are about to lose all members at once, because their objects are being
+  /// deleted.
   var clearing: Set<ClearedRelationship> = []
 
   /// Creates a context for the first store of a group.
@@ -280,7 +283,7 @@ extension ManagedObject {
   /// The store context of the object.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left a context and, as far as that context knew, still had a row.
+  /// Whether the object has left its context and still had a row, as far as the context knew.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.
@@ -295,7 +298,7 @@ extension ManagedObject {
     return ManagedObjectID(number, space)
   }
 
-  /// Creates an object and inserts it.
+  /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
     // Values that an initializer sets count as declared values, not as assigned ones.

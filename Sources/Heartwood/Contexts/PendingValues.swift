@@ -17,7 +17,8 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries, in addition to two for each object, above which the index is rebuilt.
+  /// The number of entries, beyond two for each object, that the index may have before it is
+  /// rebuilt.
   private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {

@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Replaces related objects that leave the context with their successors.
+  /// Makes an object's relationships refer to the successors of objects that leave the context.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

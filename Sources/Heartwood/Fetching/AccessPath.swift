@@ -78,7 +78,7 @@ struct AccessPlanner {
   }
 
   /// Returns the leading terms by which an index orders rows, and the size of the groups to sort,
-  /// or `nil` if sorting in groups is not possible or not useful.
+  /// or `nil` if sorting in groups is impossible or of no use.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {

@@ -9,7 +9,7 @@
 public struct Aggregate<M: ManagedObject, Value> {
   /// The aggregated property, or `nil` to aggregate the objects themselves.
   let keyPath: AnyKeyPath?
-  /// Starts an aggregation.
+  /// The closure that starts an aggregation.
   let begin: () -> Aggregation<Value>
 }
 

@@ -1,8 +1,8 @@
 /// The result of a fetch, as a collection that loads objects on access.
 ///
 /// All objects are read from the generation of the fetch, even if the context advances. The
-/// collection holds the objects of one batch at a time and eight bytes for every object. It must be
-/// used on the thread of its context.
+/// collection holds the objects of only one batch at a time, plus eight bytes for each object in
+/// the result. It must be used on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }
@@ -48,7 +48,7 @@ final class ObjectBatches {
 
   /// The store context of the objects.
   let context: ManagedObjectContext
-  /// Retains the root context, which owns the store context.
+  /// The root context, which is retained because it owns the store context.
   private let rootContext: ManagedObjectContext
   let numbers: [ObjectNumber]
   /// The generation of the fetch, or `nil` in a child context, which reads from its parent.

@@ -1,4 +1,4 @@
-/// The candidates of a fetch that are kept during a search.
+/// The candidates that a fetch keeps during its search.
 struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 

@@ -8,7 +8,7 @@
 public struct FetchExplanation: CustomStringConvertible, Sendable {
   /// The steps, in order.
   public let steps: [String]
-  /// For each index that is used, the names of its attributes; empty for a full scan.
+  /// The attribute names of each index that is used; empty for a full scan.
   public let indexes: [String]
   /// The estimated number of rows to examine.
   public let estimatedRowCount: Int

@@ -3,8 +3,8 @@
 /// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values, or `nil` if objects must be compared because the descriptors
-  /// compare anything else.
+  /// The order by stored values, or `nil` if the descriptors compare anything else, so that the
+  /// objects themselves must be compared.
   let order: FetchOrder?
   /// The maximum number of objects needed, including those that the offset skips.
   let limit: Int?
@@ -12,8 +12,8 @@ struct FetchPlan {
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: Maps object numbers in the predicate to current numbers, because a save may
-  ///     have changed them.
+  ///   - renumbered: The map from object numbers in the predicate to current numbers, which a save
+  ///     may have changed.
   ///   - section: The key by which objects are grouped before they are sorted.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
@@ -103,7 +103,7 @@ struct FetchPlan {
     resolved.storages.contains { $0.entity === object.entityDescription }
   }
 
-  /// Returns whether the request covers the entity in an object number.
+  /// Returns whether the request covers the entity of the object with the given number.
   func includes(_ number: ObjectNumber) -> Bool {
     resolved.storages.contains { $0.number == number.entity }
   }

@@ -11,10 +11,11 @@ struct IndexUse {
   let ranges: [EntryRange]
   /// The slots whose demands the index serves.
   let slots: [Int]
-  /// The attributes by which the entries are ordered; preceding attributes are the same in all
-  /// entries.
+  /// The attributes by which the entries are ordered.
+  ///
+  /// The attributes before them have the same values in all entries.
   let orderedSlots: [Int]
-  /// The attributes that are the same in all entries.
+  /// The attributes that have the same values in all entries.
   let fixedSlots: [Int]
 }
 

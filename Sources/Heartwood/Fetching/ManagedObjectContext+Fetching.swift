@@ -38,8 +38,7 @@ extension ManagedObjectContext {
   /// Returns the number of objects that match a request.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``. If there is no predicate and there are no unsaved changes, no
-  ///   row is read.
+  /// - Complexity: As ``fetch(_:)``. With neither a predicate nor unsaved changes, no row is read.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -84,7 +83,7 @@ extension ManagedObjectContext {
   /// Fetches the IDs of the objects of a request, in the order of ``fetch(_:)``.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``, but no objects are created unless a sort order or a condition
+  /// - Complexity: As ``fetch(_:)``, but objects are created only if a sort order or a condition
   ///   needs them.
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>

@@ -151,8 +151,8 @@ extension ManagedObjectContext {
 
   /// Returns a scope for the conditions of a plan.
   ///
-  /// It reads objects from their rows, or from memory if they were changed in this context or in a
-  /// parent.
+  /// The scope reads objects from their rows, or from memory if they were changed in this context
+  /// or in a parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
   ) throws -> QueryScope {

@@ -20,8 +20,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property with
   ///   several values.
-  /// - Complexity: As ``fetch(_:)``. Memory use does not grow with the number of objects, unless
-  ///   there is a limit or an offset.
+  /// - Complexity: As ``fetch(_:)``. Memory use grows with the number of objects only if there is a
+  ///   limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
     _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
   ) throws -> (repeat each Value) {

@@ -1,5 +1,5 @@
-// Supports indexes that order rows only by the leading sort descriptors. Their rows arrive in
-// groups; each group is sorted, and groups beyond the limit are not read.
+// Supports indexes that order rows only by the leading sort descriptors. The rows of such an index
+// arrive in groups; each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
   /// Returns the number of leading sort terms by which the entries are ordered, and whether that
@@ -25,7 +25,7 @@ extension IndexUse {
   /// Returns the estimated number of rows in the first group that a plan reads in this order.
   ///
   /// Returns `nil` if the plan has no bound at which the group starts, such as the last key of the
-  /// previous page.
+  /// previous page of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {

@@ -23,8 +23,9 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// The initial number of rows to look up together, small because a limit may end the search
-  /// early.
+  /// The initial number of rows to look up together.
+  ///
+  /// It is small because a limit may end the search early.
   private static let firstLookups = 16
   private static let maxLookupCount = 512
 

@@ -14,7 +14,7 @@ public import Observation
 /// On each access, the list equals the result of a fetch at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
 /// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
-/// the thread of its context, and it retains the generation that it shows.
+/// the thread of its context. It retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
@@ -191,7 +191,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// stream ends when the controller is deallocated.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
-  /// Called immediately after each change, on the thread of the context.
+  /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
   private func notifyObservers(of change: ResultsChange) {

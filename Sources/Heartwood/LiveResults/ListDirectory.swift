@@ -1,9 +1,9 @@
 /// A directory of the lists that an object of an entity may belong to.
 ///
 /// If the predicate of a list requires certain values of a property, the directory finds the list
-/// by an object's value of that property. Of a thousand lists with different requirements, only a
-/// few must therefore evaluate each object. A search may return lists that the object does not
-/// match, but it returns every list that the object matches.
+/// by an object's value of that property. So if there are a thousand lists with different
+/// requirements, only a few of them have to evaluate each object. A search may return lists that
+/// the object does not match, but it returns every list that the object matches.
 struct ListDirectory {
   /// The lists that require ranges of values of one property, as an interval tree in an array.
   private struct Ranges {
@@ -104,7 +104,7 @@ struct ListDirectory {
 
     /// Adds the lists that an object with these values may belong to.
     ///
-    /// - Parameter value: Returns the value of the property in a slot.
+    /// - Parameter value: A closure that returns the value of the property in a slot.
     mutating func add(_ value: (_ slot: Int) throws -> StoredValue) rethrows {
       for ranges in directory.ranges {
         ranges.forEach(at: try value(ranges.slot)) { list in

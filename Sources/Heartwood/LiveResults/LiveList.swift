@@ -1,8 +1,8 @@
 /// The result of a request, kept equal to what a new fetch would return.
 ///
 /// The list stores the order and the sort keys of objects; it retains an object only after the
-/// object was accessed. The ``ResultsFeed`` of the store context first reports the objects whose
-/// positions may have changed, and then tells the list to apply these changes.
+/// object has been accessed. The ``ResultsFeed`` of the store context first reports the objects
+/// whose positions may have changed, and then tells the list to apply these changes.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
@@ -25,7 +25,7 @@ final class LiveList {
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false
-  /// Called after each change.
+  /// The closure that is called after each change.
   var didChange: (ResultsChange) -> Void = { _ in }
 
   /// Creates a list and fetches its entries.
@@ -96,8 +96,8 @@ final class LiveList {
 
   /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: Returns whether a value of the object has changed. It is called only
-  ///   for objects in the list.
+  /// - Parameter isUpdated: A closure that returns whether a value of the object has changed. It is
+  ///   called only for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -113,7 +113,7 @@ final class LiveList {
 
   /// Applies the recorded changes.
   ///
-  /// - Parameter isUpdated: Returns whether a value of an object has changed.
+  /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
   /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
   /// - Throws: Errors from reading rows, in which case the list is unchanged.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {

@@ -32,14 +32,14 @@ final class LiveQuery {
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings that are reflected in the plan.
+  /// The number of renumberings that the plan takes into account.
   private var changeCount: Int
   /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
-  /// Sorts objects, or `nil` if the request orders them by stored values.
+  /// The closure that sorts objects, or `nil` if the request orders them by stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
-  /// Returns the page that the limit and the offset of the request select.
+  /// The closure that returns the entries that the limit and the offset of the request select.
   private let page: ([Entry]) -> [Entry]
 
   /// Resolves the request of a list.
@@ -60,7 +60,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
-    // A list that is refetched contains only its own page, so it needs no offset or limit.
+    // A list that is always refetched contains only the entries that the offset and the limit of
+    // the request select, so it need not apply them itself.
     offset = fetchesAgain ? 0 : request.offset
     // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
@@ -92,8 +93,8 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the most selective demand, preferring values to ranges, and bounded ranges to
-  /// half-open ones.
+  /// Returns the most selective demand, preferring values to ranges, and ranges with two bounds to
+  /// ranges with only one.
   private static func wanted(
     _ plan: FetchPlan
   ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {

@@ -20,13 +20,14 @@ struct ResultsEdits {
 
   /// Creates the edits, without entries that were reinserted at their old position.
   ///
-  /// - Parameter areTogether: Returns whether two entries are in the same section.
+  /// - Parameter areTogether: A closure that returns whether two entries are in the same section.
   init(
     removed: [Placed], inserted: [Placed], areTogether: (Entry, Entry) -> Bool
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // An entry can have stayed only if the number of unmoved entries before it is the same.
+    // An entry can have stayed only if the number of unmoved entries before it is the same in both
+    // lists.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))

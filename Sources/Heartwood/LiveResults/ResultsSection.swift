@@ -10,7 +10,7 @@ public struct ResultsSection<M: ManagedObject> {
   /// The number of objects.
   public var count: Int { range.count }
 
-  /// The objects at these positions in the current list.
+  /// The objects at the positions of `range` in the current list.
   ///
   /// - Complexity: O(objects of the section), plus one row read for each object that is not in
   ///   memory.

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// Whether the context automatically merges the changes that other contexts save.
   ///
   /// The context merges new history transactions before each fetch and save, in the same way as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change in between.
-  /// A child context merges after its parent has saved. The container's
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change between
+  /// these points. A child context merges after its parent has saved. The container's
   /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. Automatic
   /// merging requires the history.
   public var automaticallyMergesChangesFromParent: Bool {

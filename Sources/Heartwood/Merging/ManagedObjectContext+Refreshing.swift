@@ -128,8 +128,8 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Discards edits to members that other contexts have also made, and merges changed ordered lists
-  /// with the lists of the store or of the parent.
+  /// Discards edits to members if other contexts have made the same edits, and merges changed
+  /// ordered lists with the lists of the store or of the parent.
   ///
   /// For an unordered one-to-many relationship, the references of the members determine the result;
   /// see ``moveEdit(of:_:)``.
@@ -199,7 +199,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts an edit to the members of a relationship that another context has also made.
+  /// Reverts an edit to the members of a relationship, because another context has made the same
+  /// edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

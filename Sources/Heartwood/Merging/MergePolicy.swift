@@ -1,5 +1,7 @@
-/// Determines how a save handles conflicts: objects that another context has changed since they
-/// were read, and objects that would have the same unique values.
+/// A policy that determines how a save handles conflicts.
+///
+/// Two kinds of objects are in conflict: those that another context has changed since they were
+/// read, and those that would have the same unique values.
 ///
 /// Conflicts are detected property by property, so all merging policies keep a change that only one
 /// side made. The policies have the same meanings as in Core Data.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares an attribute that each save of its object computes from other attributes.
+/// Declares an attribute whose value each save computes from other attributes.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -39,11 +39,11 @@ struct DerivationFormula {
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
   var attribute: AnyKeyPath?
-  /// Computes the value, or returns `nil` if the value does not fit in the type.
+  /// The closure that computes the value, or returns `nil` if the value does not fit in the type.
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the
   /// attribute that are not `nil`. Without an attribute, it contains the numbers of the related
-  /// objects. Without an attribute and a relationship, it contains the time of the save.
+  /// objects. With neither an attribute nor a relationship, it contains the time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 }
 

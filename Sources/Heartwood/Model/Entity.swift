@@ -40,11 +40,11 @@ public protocol EntityRule {}
 
 /// Declares that no two objects have the same values of some attributes.
 ///
-/// A `nil` value does not equal any value.
+/// `nil` does not equal any value, not even another `nil`.
 public struct Unique: EntityRule {
   let attributes: [AnyKeyPath]
 
-  /// Declares attributes that are unique together.
+  /// Declares the attributes whose combined values are unique.
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 

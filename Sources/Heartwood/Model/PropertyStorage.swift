@@ -9,8 +9,9 @@ protocol PropertyStorage: SendableMetatype {
   static var destination: AnyClass? { get }
   /// Whether the type is a nested optional; a row cannot record which of its levels is `nil`.
   static var isNestedOptional: Bool { get }
-  /// Returns whether the values of the property, or their raw values, have the given type or, if
-  /// the given type is an optional, the type that it wraps.
+  /// Returns whether the values of the property, or their raw values, have the given type.
+  ///
+  /// It makes no difference whether either type is an optional.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of an attribute.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue

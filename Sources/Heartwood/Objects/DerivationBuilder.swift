@@ -9,10 +9,12 @@ struct DerivationBuilder {
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
-      throw Self.refusal(entity, property, "it is not a stored attribute.")
+      throw Self.refusal(
+        entity, property, "it is not a stored attribute. Declare it with @Attribute.")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
-      throw Self.refusal(entity, property, "it is already derived.")
+      throw Self.refusal(
+        entity, property, "it is already derived. Remove one of its Derived rules.")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }
@@ -32,7 +34,9 @@ struct DerivationBuilder {
     if let keyPath = formula.relationship {
       let found = try named(keyPath, of: entity, for: property, of: entity)
       guard found.isRelationship, let type = found.storage.destination else {
-        throw Self.refusal(entity, property, "\(found.name) is not a stored relationship.")
+        throw Self.refusal(
+          entity, property,
+          "\(found.name) is not a stored relationship. Name a relationship of \(entity.name).")
       }
       relationship = found
       destination = try content.requiredEntity(of: type)
@@ -41,7 +45,9 @@ struct DerivationBuilder {
       try named(keyPath, of: destination ?? entity, for: property, of: entity)
     }
     if let attribute, !attribute.isAttribute {
-      throw Self.refusal(entity, property, "\(attribute.name) is not a stored attribute.")
+      throw Self.refusal(
+        entity, property,
+        "\(attribute.name) is not a stored attribute. Name an attribute as the source.")
     }
     return DerivedAttribute(
       property: property, formula: formula, attribute: attribute, relationship: relationship,
@@ -68,7 +74,9 @@ struct DerivationBuilder {
       guard let attribute = derived.attribute,
         (derived.destination ?? entity).family.contains(where: { $0.derives(attribute.slot) })
       else { return nil }
-      return Self.refusal(entity, derived.property, "\(attribute.name) is itself derived.")
+      return Self.refusal(
+        entity, derived.property,
+        "\(attribute.name) is itself derived. Name an attribute that is not derived as the source.")
     }
   }
 

@@ -2,10 +2,10 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// A set cannot gain a member without hashing it, unless it is replaced with another set, so only
-/// hashed objects can be new members. If the hashed objects account for the difference in the
-/// member count, no other object was removed. Objects that other threads hash are recorded too,
-/// which is harmless.
+/// A set that gains a member hashes that member, unless the set is replaced with another one.
+/// Therefore only hashed objects can be new members. If the hashed objects account for the
+/// difference in the member count, no other object was removed. Objects that other threads hash are
+/// recorded too, which is harmless.
 enum HashRecorder {
   /// The maximum number of recorded objects, beyond which comparing the two sets is faster.
   private static let limit = 64
@@ -62,8 +62,8 @@ enum HashRecorder {
 
 /// A view of a set of objects as a set of their addresses.
 ///
-/// A recorded object may have been deallocated by now, so its address can be looked up safely, but
-/// the object itself cannot.
+/// A recorded object may have been deallocated by now. It is therefore safe to look up the address
+/// of the object, but not the object itself.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier

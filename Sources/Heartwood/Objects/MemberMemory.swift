@@ -4,14 +4,14 @@
 /// elements are of type ``ManagedObject``. It is accessed as the latter here, because a conversion
 /// would allocate a new collection.
 extension ManagedObject {
-  /// Returns the location at which an ordered relationship's members are stored, or `nil` is stored
-  /// if they are not loaded.
+  /// Returns the location of an ordered relationship's members, which contains `nil` if they are
+  /// not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// Returns the location at which an unordered relationship's members are stored, or `nil` is
-  /// stored if they are not loaded.
+  /// Returns the location of an unordered relationship's members, which contains `nil` if they are
+  /// not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }

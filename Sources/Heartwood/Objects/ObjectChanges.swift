@@ -16,10 +16,12 @@ final class ObjectChanges {
   var written: [Int] = []
   /// The relationships that were set while the object was not in a context, by offset.
   var pending: [Int: PendingRelated] = [:]
-  /// Uniquely referenced copies of the current members, by slot.
+  /// Spare copies of the lists of current members, by slot.
   ///
-  /// An in-place mutation changes such a copy, so that the members need not be copied again.
+  /// Nothing else refers to such a copy, so an in-place mutation can change it. Otherwise, the
+  /// mutation would have to copy the list.
   var spareLists: [Int: [ManagedObject]] = [:]
+  /// Spare copies of the sets of current members, by slot, which serve the same purpose.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The object's ID space, set when the object has left its context.

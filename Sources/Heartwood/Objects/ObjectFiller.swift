@@ -1,4 +1,4 @@
-/// Fills objects of one class with the values of records that have one layout.
+/// Fills objects of one class with the values of records of one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
 /// values are converted through ``StoredValue``. The lists of fields that are copied directly

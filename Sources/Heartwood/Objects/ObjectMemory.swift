@@ -1,7 +1,7 @@
-/// Accesses properties by their offset in the memory of an object.
+/// Accesses properties by their offsets in the memory of an object.
 ///
-/// Filling an object through raw pointers takes a fiftieth of the time that key paths take. The
-/// offset of each property comes from the Swift runtime, through the schema.
+/// Filling an object through raw pointers is fifty times as fast as through key paths. The offset
+/// of each property comes from the Swift runtime, through the schema.
 extension ManagedObject {
   /// The address of the object.
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }

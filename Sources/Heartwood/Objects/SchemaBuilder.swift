@@ -179,7 +179,7 @@ struct SchemaBuilder {
       else {
         return fail(
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
-            + "class.")
+            + "class. Name a relationship that the destination class declares or inherits.")
       }
       // Subentities inherit both relationships at the same slots.
       for member in entity.family {
@@ -274,6 +274,7 @@ extension PropertyDescription {
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(name) cannot be indexed, because values of the property's type have no order.")
+      "\(name) cannot be indexed, because indexes do not support properties of its type. Remove "
+        + "\(name) from the Unique or Index rule.")
   }
 }

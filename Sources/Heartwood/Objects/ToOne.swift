@@ -119,8 +119,8 @@ extension ManagedObject {
     return target
   }
 
-  /// Returns the value that was set for the relationship at the given offset while the object is
-  /// not in a context, or `nil` if none was set.
+  /// Returns the value assigned to the relationship at the given offset of an object that is in no
+  /// context, or `nil` if none was assigned.
   ///
   /// Traps if the object's context was deallocated, because the related objects are then unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
@@ -129,8 +129,8 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object, if it is not in a context yet, into the context of an object that it is
-  /// about to be related to.
+  /// Inserts this object into the context of an object that it is about to be related to, unless it
+  /// is already in a context.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

@@ -55,7 +55,8 @@ final class PredicateTranslation {
   func refusal(of node: Any) -> ObjectGraphError {
     ObjectGraphError(
       .unsupportedPredicate,
-      "A predicate contains an unsupported expression: \(Self.shown(node)).")
+      "A predicate contains an unsupported expression: \(Self.shown(node)). Remove the expression, "
+        + "and filter the fetched objects instead.")
   }
 
   /// Returns a description of a node that is as close to the source code as possible.
@@ -69,7 +70,9 @@ final class PredicateTranslation {
   func variable(_ key: PredicateExpressions.VariableID) throws -> QueryExpression {
     guard let known = variables[key] else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "A predicate uses a variable that it does not declare.")
+        .unsupportedPredicate,
+        "A predicate uses a variable that it does not declare. Use only the parameters of its "
+          + "closures.")
     }
     return known
   }
@@ -99,7 +102,8 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(keyPath.phrase) does not lead to a stored property.")
+        "\(keyPath.phrase) does not lead to a stored property. Use only stored properties of "
+          + "objects in a predicate.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)

@@ -77,7 +77,8 @@ final class PredicateTree: @unchecked Sendable {
         // Because nodes are shared, a small tree can expand into a huge expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
-            "A predicate has more than \(QueryExpression.maxTermCount) terms.")
+            "A predicate has more than \(QueryExpression.maxTermCount) terms. Divide it among "
+              + "several requests.")
         }
         return try leaf(schema)
       case .all:
@@ -122,7 +123,7 @@ extension QueryExpression {
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(
-      "A predicate is nested more than \(maxDepth) levels deep. Terms joined by the same AND or OR "
-        + "operator count as one level.")
+      "A predicate is nested more than \(maxDepth) levels deep. Reduce the nesting; terms that are "
+        + "joined by the same AND or OR operator count as one level.")
   }
 }

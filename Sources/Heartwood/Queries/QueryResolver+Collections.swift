@@ -3,7 +3,9 @@ extension QueryResolver {
   /// Returns a function that reads the elements of a collection, and the type of the elements.
   private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
-      throw Self.unsupported("The predicate uses \(collection.phrase) as a collection.")
+      throw Self.unsupported(
+        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship or a "
+          + "list instead.")
     }
     return (values, type)
   }

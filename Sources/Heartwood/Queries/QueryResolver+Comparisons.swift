@@ -16,7 +16,7 @@ extension QueryResolver {
       for term in [first, second] where !term.type.isOrdered {
         throw Self.unsupported(
           "The operator \(comparison.rawValue) cannot be applied to \(term.phrase), because values "
-            + "of this type have no order.")
+            + "of this type have no order. Use == or != instead.")
       }
     }
     let name = "\(first.name) \(comparison.rawValue) \(second.name)"
@@ -113,7 +113,9 @@ extension QueryResolver {
     _ element: QueryTerm, _ collection: QueryTerm, _ options: StringOptions
   ) throws -> QueryTerm {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
-      throw Self.unsupported("The predicate uses \(collection.phrase) as a collection.")
+      throw Self.unsupported(
+        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship or a "
+          + "list instead.")
     }
     let sample = QueryTerm("an element of \(collection.name)", type) { _ in .null }
     try requireComparable(element, sample)
@@ -161,7 +163,7 @@ extension QueryResolver {
     else {
       throw Self.unsupported(
         "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase). The "
-          + "operator does not support operands of these types.")
+          + "operator does not support these types. Use other operands.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

@@ -26,8 +26,8 @@ final class QueryResolver {
 
   /// Creates a resolver for predicates on an entity.
   ///
-  /// - Parameter renumbered: Maps the numbers in constant object IDs to the current numbers of the
-  ///   objects.
+  /// - Parameter renumbered: The map from the numbers in constant object IDs to the current numbers
+  ///   of the objects.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects
@@ -50,7 +50,8 @@ final class QueryResolver {
     case .condition(let condition): return condition
     case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
     case .value, .values:
-      throw Self.unsupported("The predicate uses \(term.phrase) as a condition.")
+      throw Self.unsupported(
+        "The predicate uses \(term.phrase) as a condition. Compare it with a value.")
     }
   }
 
@@ -189,7 +190,9 @@ final class QueryResolver {
   private func variable(_ variable: Int) throws -> QueryTerm {
     if variable == 0 { return QueryTerm("SELF", .object(entity), isSubject: true) { $0.own } }
     guard let type = variables[variable] else {
-      throw Self.unsupported("A variable is used outside the collection that it iterates over.")
+      throw Self.unsupported(
+        "A variable is used outside the collection that it iterates over. Use the variable only in "
+          + "the condition for the elements of that collection.")
     }
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
@@ -262,19 +265,24 @@ final class QueryResolver {
         described.slot < entity.properties.count
       else {
         throw ObjectGraphError(
-          .unknownProperty, "\(described.name) is not a stored property of \(entity.name).")
+          .unknownProperty,
+          "\(described.name) is not a stored property of \(entity.name). Use a property that "
+            + "\(entity.name) declares or inherits.")
       }
       property = entity.properties[described.slot]
     case .name(let name):
       guard let found = entity.properties.first(where: { $0.name == name }) else {
-        throw ObjectGraphError(.unknownProperty, "\(entity.name) has no property \(name).")
+        throw ObjectGraphError(
+          .unknownProperty,
+          "\(entity.name) has no property \(name). Use the name of a stored property.")
       }
       property = found
     }
     guard property.isAttribute || property.isRelationship else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name).\(property.name) exists in memory only, so it cannot be used in a query.")
+        "\(entity.name).\(property.name) exists in memory only, so it cannot be used in a query. "
+          + "Filter the fetched objects by the property instead.")
     }
     recordReference(entity)
     if let destination = property.storage.destination {
@@ -357,7 +365,9 @@ final class QueryResolver {
       guard type.isDecimal, !term.type.isDecimal else { return value }
       return { try value($0).decimal.map { .string($0.description) } ?? .null }
     case .values:
-      throw Self.unsupported("A single value is required, but \(term.name) is a collection.")
+      throw Self.unsupported(
+        "A single value is required, but \(term.name) is a collection. Use an aggregate, such as "
+          + "@count, or a quantifier, such as ANY.")
     }
   }
 }

@@ -23,8 +23,8 @@ final class QueryScope {
 
   /// Creates a scope without a subject.
   ///
-  /// - Parameter replacement: Returns the object to read instead of a row, or `nil` to read the
-  ///   row.
+  /// - Parameter replacement: A closure that returns the object to read instead of a row, or `nil`
+  ///   to read the row.
   init(
     _ model: StoreModel, _ view: StoreView?, variableCount: Int,
     replacement: @escaping (ObjectNumber) -> ManagedObject?
@@ -139,8 +139,8 @@ final class QueryScope {
 /// layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The variables skip exclusivity checks, because they are read for every record, by one thread
-  // only.
+  // The variables are read for every record, so they skip exclusivity checks. This is safe because
+  // only one thread uses them.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0

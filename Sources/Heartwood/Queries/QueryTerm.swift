@@ -63,7 +63,9 @@ struct QueryTerm {
 
 extension QueryTerm {
   /// Converts a constant to the type of the term that it is compared with, if that preserves the
-  /// value, so that an index can look it up.
+  /// value.
+  ///
+  /// An index can then look up the constant.
   ///
   /// Terms that are not constants are returned unchanged.
   func fitted(to other: QueryTerm) -> QueryTerm {

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
 
   /// Assigns permanent numbers to new objects.
   ///
-  /// - Returns: The new objects for whose rows this context already has another object.
+  /// - Returns: The new objects whose rows already have another object in this context.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   /// in one transaction, assigns permanent IDs to new objects and calls `didSave`. If there are no
   /// changes, nothing is written.
   ///
-  /// A context that is pinned to a generation advances to the new generation, or to the newest one
-  /// if there are no changes, unless ``generationAfterSave`` specifies otherwise.
+  /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
+  /// generation or, if there are no changes, to the newest one.
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
   ///   `constraintConflict`; an error thrown by `willSave` or a custom policy; or an error from
@@ -71,8 +71,8 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Makes the next save check that no other context has changed an object, even if the object has
-  /// no changes in this context.
+  /// Makes the next save check whether another context has changed an object, even if this context
+  /// has not changed it.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }

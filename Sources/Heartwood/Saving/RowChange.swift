@@ -1,8 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// It is a class because the lists of changes are traversed several times, and each step then
-/// retains one object instead of four. Its variables skip exclusivity checks, because they hold
-/// only values and a single thread uses them several times for every row.
+/// retains one object instead of four. Its variables are used several times for every row, so they
+/// skip exclusivity checks. This is safe because they hold only values and are used by a single
+/// thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -74,7 +75,7 @@ struct MemberEdit {
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// The object's own members of an ordered relationship, if they were loaded.
+  /// The members that an ordered relationship has in this context, if they were loaded.
   var mine: [ObjectNumber]?
   /// The members at the time they were read.
   var base: [ObjectNumber]?

@@ -1,4 +1,4 @@
-/// Determines the consequences of deletions from the delete rules and the store's contents.
+/// Deletes rows, and changes or deletes related rows according to the delete rules.
 extension RowChanges {
   /// A row to delete, and the relations that its object lost before it was deleted.
   struct Deletion {
@@ -10,7 +10,7 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether a denial of the deletion by objects in memory has already been reported.
+    /// Whether it has already been reported that objects in memory prevent the deletion.
     var isDenied = false
   }
 
@@ -32,7 +32,8 @@ extension RowChanges {
     if let change = try change(of: number) { delete(Deletion(change: change)) }
   }
 
-  /// Performs the deletions and their consequences, and reports each `deniedDelete`.
+  /// Deletes the rows, applies the delete rules to the related rows, and reports each deletion that
+  /// a rule denies.
   func performDeletions() throws {
     var position = 0
     while position < deletions.count {
@@ -90,7 +91,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// Returns the objects that the store has at the other end of a relationship.
+  /// Returns the objects at the other end of a relationship in the store.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]

@@ -2,13 +2,14 @@
 extension RowChanges {
   /// The values of a unique constraint, in the form of an index key.
   private struct UniqueKey: Hashable {
-    /// The positions of the declaring entity in the schema and of the constraint in that entity.
+    /// The position of the declaring entity in the schema.
     let entity: Int
+    /// The position of the constraint in that entity.
     let index: Int
     let key: Key
   }
 
-  /// The changes to the rows that claim each unique value.
+  /// The change to the row that claims each unique value.
   private typealias Owners = [UniqueKey: RowChange]
 
   /// The row that has a unique value.
@@ -74,8 +75,8 @@ extension RowChanges {
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // If the row already has the value in the store, no other row can have it, unless a row has
-      // claimed the value in this save.
+      // If the row already has the value in the store, another row can have it only by claiming it
+      // in this save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }

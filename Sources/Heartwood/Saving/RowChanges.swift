@@ -8,8 +8,8 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Variables that are used for every row skip exclusivity checks, because they hold only values and
-/// are used by a single thread.
+/// Variables that are used for every row skip exclusivity checks. This is safe because they hold
+/// only values and are used by a single thread.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
@@ -33,7 +33,7 @@ final class RowChanges {
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict, and which cascades must not delete
+  /// The rows whose requested deletion lost in a conflict, so that cascades must not delete them
   /// either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
@@ -111,7 +111,8 @@ final class RowChanges {
     return table[number]
   }
 
-  /// Returns the number of an object's row, which may be the row into which the object was merged.
+  /// Returns the number of an object's row or, if the object was merged into another row, of that
+  /// row.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }

@@ -60,7 +60,8 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The merge policy set the attribute \(name), which \(entity.name) does not have.")
+          "The merge policy set the attribute \(name), which \(entity.name) does not have. Use the "
+            + "name of a stored attribute.")
       }
       after[property.slot] = try checked(value, property, object)
     }
@@ -70,7 +71,7 @@ extension SaveRequest {
         throw ObjectGraphError(
           .unknownProperty,
           "The merge policy set the to-one relationship \(name), which \(entity.name) does not "
-            + "have.")
+            + "have. Use the name of a to-one relationship.")
       }
       if let id { try requireTarget(id, property, object) }
       let number = id.map { self.number(of: $0.number) }
@@ -90,7 +91,9 @@ extension SaveRequest {
       try scratch.setStoredValue(value, property)
       return try scratch.storedValue(property)
     } catch {
-      throw refusal(property, object, "an attribute that cannot store the value \(value)")
+      throw refusal(
+        property, object,
+        "an attribute that cannot store the value \(value). Set a value of the attribute's type.")
     }
   }
 
@@ -103,7 +106,12 @@ extension SaveRequest {
     let destination = property.storage.destination.flatMap { model.schema.entity(of: $0) }
     guard context.isOwn(id), let target = model.storage(of: number(of: id.number))?.entity,
       let destination, target.isKind(of: destination)
-    else { throw refusal(property, object, "a relationship that cannot refer to \(id)") }
+    else {
+      throw refusal(
+        property, object,
+        "a relationship that cannot refer to \(id). Set an object of the destination class that is "
+          + "in the same store.")
+    }
   }
 
   private func refusal(
@@ -111,7 +119,7 @@ extension SaveRequest {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "The merge policy set \(entity(object).name).\(property.name), \(reason).",
+      "The merge policy set \(entity(object).name).\(property.name), \(reason)",
       objectID: id(object))
   }
 }

@@ -15,8 +15,8 @@ struct DerivedValues {
 
   /// Returns the value of a derived attribute for an object with the given values.
   ///
-  /// - Parameter row: Returns the values that another object's row will have at commit, or `nil` if
-  ///   that row will not exist.
+  /// - Parameter row: A closure that returns the values that another object's row will have at
+  ///   commit, or `nil` if that row will not exist.
   func value(
     of derived: DerivedAttribute, _ number: ObjectNumber, _ values: [StoredValue],
     _ storage: EntityStorage, row: (ObjectNumber, EntityStorage) throws -> [StoredValue]?

@@ -8,7 +8,8 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The first key of the iteration.
-  ///   - collect: Adds to the batch what `body` needs from an entry. Returns `false` to stop.
+  ///   - collect: A closure that adds to the batch what `body` needs from an entry. It returns
+  ///     `false` to stop.
   ///   - body: Called with each batch, even if the batch is empty. It may change the entries of the
   ///     batch and all entries before them.
   func forEachBatch<Element>(
@@ -38,7 +39,8 @@ extension RowsKeyspace {
   ///
   /// The batches and `body` work as in ``forEachBatch(from:collect:_:)``.
   ///
-  /// - Parameter collect: Returns what `body` needs from a row, or `nil` to skip the row.
+  /// - Parameter collect: A closure that returns what `body` needs from a row, or `nil` to skip the
+  ///   row.
   func forEachRow<Element>(
     of storage: EntityStorage, collect: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void

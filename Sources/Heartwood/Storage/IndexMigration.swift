@@ -20,8 +20,8 @@ struct IndexMigration {
     let name = step.model.keyspace(index)
     let members = index.entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
-    // If the index covers entities that no longer belong to it, it is rebuilt, because their
-    // entries cannot be found individually.
+    // Rebuild an index that covers entities that no longer belong to it, because the entries of
+    // these entities cannot be found individually.
     let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty
       && (!coversOnlyMembers || members.contains(where: { try changes(index, $0) }))

@@ -1,6 +1,7 @@
 /// Writes records, their entries in indexes and edges, and the history, in one transaction.
 ///
-/// The tables skip exclusivity checks, because they are used for every row, by one thread only.
+/// The tables are used for every row, so they skip exclusivity checks. This is safe because only
+/// one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel

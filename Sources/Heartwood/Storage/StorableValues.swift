@@ -26,6 +26,7 @@ extension EntityStorage {
       let count = value.variableByteCount
       if property.isNotANumber(value) {
         return "\(entity.name).\(property.name) is NaN, which cannot be stored as a decimal number."
+          + " Set the attribute to a number."
       }
       total += count
       if property.options.isPreservedOnDeletion { tombstone += value.textByteCount }
@@ -53,12 +54,13 @@ extension EntityStorage {
   private func tooLong(
     _ property: PropertyDescription, _ count: Int, _ limit: Int, isTotal: Bool = false
   ) -> String {
+    let name = "\(entity.name).\(property.name)"
     let subject =
       isTotal
-      ? "A \(entity.name) takes \(count) bytes, most of them for \(entity.name).\(property.name)"
-      : "\(entity.name).\(property.name) takes \(count) bytes"
-    return "\(subject); the limit for an object is \(limit) (\(limit >> 20) MiB). Divide the value "
-      + "among several objects, or store it in a file."
+      ? "A \(entity.name) takes \(count) bytes; its longest attribute is \(name)"
+      : "\(name) takes \(count) bytes"
+    return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Divide the "
+      + "value of the attribute among several objects, or store it in a file."
   }
 }
 

@@ -39,7 +39,8 @@ final class StoreGroup: Sendable {
     func snapshot(at token: QueryGenerationToken) throws -> Snapshot {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
-      throw StorageError(.foreignStore, "The token does not cover the store \(name).")
+      throw StorageError(
+        .foreignStore, "The token does not cover the store \(name). Use a token of that store.")
     }
 
     /// Returns this store's generation in a token, or `nil` if the token does not cover the store.
@@ -194,7 +195,7 @@ final class StoreGroup: Sendable {
         .invalidModel,
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
-            + "to only one store."
+            + "to only one store, so leave it out of the new store."
           : "The class \(known.type), which is in the store \(attached.name), and the class "
             + "\(entity.type) have the same name, \(entity.name). Give one of them another name.")
     }

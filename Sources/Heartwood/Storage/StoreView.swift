@@ -55,8 +55,7 @@ final class StoreView {
     return false
   }
 
-  /// Whether the view can still be read, which is no longer possible after the store has been
-  /// suspended.
+  /// Whether the view can still be read; it cannot after the store has been suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil

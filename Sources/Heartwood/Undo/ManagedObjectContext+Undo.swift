@@ -209,8 +209,8 @@ extension ManagedObjectContext {
 
   /// Returns the index at which to insert a member again.
   ///
-  /// The index follows that of the member's former predecessor, because members may have been
-  /// added.
+  /// The member is inserted after its former predecessor rather than at its former index, because
+  /// other members may have been added in the meantime.
   private func index(
     behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Int {

@@ -59,9 +59,9 @@ final class UndoLog {
   /// Only the first recorded value of each attribute is restored.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
-  /// Steps that wait until an object is restored, by that object.
+  /// The steps that wait for an object to be restored, by that object.
   private var waiting: [ObjectIdentifier: [Step]] = [:]
-  /// Steps that wait until all other steps of the group have been reverted.
+  /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }

@@ -17,7 +17,7 @@ public struct ChangeSet: Sendable {
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
-  /// The changes by entity name, without entities that have no changes.
+  /// The changes by entity name; entities without changes are omitted.
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The later generation of the comparison.
   public internal(set) var generation: QueryGenerationToken

@@ -29,7 +29,7 @@ enum JSONCoding {
   }
 }
 
-/// A wrapper that encodes a value with the sets and dictionaries in it sorted.
+/// A wrapper that encodes a value and sorts the sets and dictionaries that it contains.
 ///
 /// Two equal sets may list their elements in different orders, and so may two equal dictionaries
 /// that are encoded as arrays.

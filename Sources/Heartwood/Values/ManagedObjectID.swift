@@ -3,9 +3,9 @@ public import Foundation
 /// The identifier of an object, which is valid across contexts, threads and processes.
 ///
 /// An ID does not retain the object or anything else. An object that has never been saved has a
-/// temporary ID, which the first save replaces. Before and after that save, the temporary ID is
-/// valid in the object's context, and in the parents and children of this context that contain the
-/// object. It is not valid anywhere else.
+/// temporary ID, which the first save replaces. The temporary ID is valid only in the object's
+/// context, and in the parents and children of that context that contain the object. It stays valid
+/// there after the save.
 ///
 /// The URI has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the
 /// store.

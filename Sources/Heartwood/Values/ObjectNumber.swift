@@ -1,4 +1,4 @@
-/// The key of an object within its store, which consists of its entity number and its row ID.
+/// The key of an object within its store: an entity number and a row ID.
 ///
 /// ```
 /// 63          48 47                                  0

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A version of an object, as recorded by the generations and the history.
 public struct ObjectVersion: Sendable {
-  /// A generation that contains this version, or `nil` if no readable generation contains it and
-  /// only the history records it.
+  /// A readable generation that contains this version, or `nil` if only the history records the
+  /// version.
   public let generation: QueryGenerationToken?
   /// The time of the write, or of the commit of the first generation that contains this version.
   public let date: Date
@@ -24,8 +24,7 @@ public struct ObjectVersion: Sendable {
   /// The name of the context that wrote this version, if the history records one.
   public let contextName: String?
 
-  /// Returns the value of an attribute, or `nil` if there are no values or none with the given
-  /// name.
+  /// Returns the value of an attribute, or `nil` if this version has no value with the given name.
   ///
   /// - Throws: `corrupt` if the attribute has another type.
   public func value<Value: AttributeValue>(

@@ -63,8 +63,9 @@ public struct PersistentHistoryTransaction: Sendable {
   public let changes: [PersistentHistoryChange]
   /// The version of the rows that the transaction wrote.
   let base: UInt64
-  /// The store, and the number of the transaction in the store's history.
+  /// The UUID of the store.
   let store: UUID
+  /// The number of the transaction in the store's history.
   let sequence: Int64
 }
 

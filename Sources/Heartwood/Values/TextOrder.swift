@@ -3,8 +3,8 @@ import Foundation
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
 /// Swift's `<` is specified to use the same order, but does not keep to it if canonically
-/// equivalent letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
-/// `"\u{E9}\u{E9}\u{E9}"` precedes the other, although they are not equal. Because indexes have to
+/// equivalent letters are composed differently. In Swift 6.3, `"e\u{301}e\u{301}"` and
+/// `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other. Because indexes have to
 /// order such strings, all other comparisons must use the same order as the indexes.
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
