@@ -61,7 +61,7 @@ extension StoreFiles {
     return header
   }
 
-  /// Reads the log from `start` on, or returns `nil` if no commit ends at `generation`.
+  /// Reads the log from `start` to `generation`, or returns `nil` if no commit ends there.
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {

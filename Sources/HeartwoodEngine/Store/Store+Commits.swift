@@ -3,8 +3,8 @@ extension Store {
   ///
   /// The sequence yields the newest generation whenever it is newer than the last one yielded.
   /// Commits that occur while nothing awaits the sequence are combined into one element. The
-  /// sequence ends when the store is closed or the waiting task is cancelled, and keeps the store
-  /// open until then.
+  /// sequence ends when the store is closed or the waiting task is cancelled. Until then, it
+  /// retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {

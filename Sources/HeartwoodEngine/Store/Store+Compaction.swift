@@ -25,8 +25,8 @@ extension Store {
   /// turn. Snapshots remain unchanged. A power cut is harmless at any time, because no content
   /// changes.
   ///
-  /// - Parameter progress: Called on this thread between transactions, at least ten times a second
-  ///   on common disks.
+  /// - Parameter progress: A closure that is called on this thread between transactions, at least
+  ///   ten times a second on common disks.
   /// - Returns: The result. While older snapshots are held, the file keeps its length.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
   ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
@@ -35,7 +35,7 @@ extension Store {
   ///   Makes as many syncs as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // A step of some thousand pages takes a fraction of a second and little memory.
+    // A step of 16 MiB takes a fraction of a second and needs little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 

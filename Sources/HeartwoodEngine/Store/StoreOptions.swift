@@ -49,9 +49,9 @@ public struct StoreOptions: Sendable {
   public var name: String?
   /// The time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
-  /// The number of bytes of pages that `.buffered` reading keeps in memory.
+  /// The size in bytes of the page cache for `.buffered` reading.
   public var cacheByteCount = 64 << 20
-  /// The number of bytes of changed pages that a transaction keeps in memory.
+  /// The maximum size in bytes of the changed pages that a transaction keeps in memory.
   ///
   /// Further pages are written to the log before the commit and read back from there, so that a
   /// transaction may be larger than memory. A single operation may exceed the limit by the pages
@@ -59,7 +59,7 @@ public struct StoreOptions: Sendable {
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
   public var checkpointLogByteCount = 16 << 20
-  /// Called on the store's own thread when an automatic checkpoint has failed.
+  /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
   /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the
   /// log grows until a checkpoint succeeds.

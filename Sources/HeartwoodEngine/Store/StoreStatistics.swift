@@ -6,8 +6,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageByteCount: Int
   /// The number of pages, in use or free, in the newest generation.
   public var pageCount = 0
-  /// The number of bytes that the log occupies in the file system, including segments created ahead
-  /// and excluding holes.
+  /// The number of bytes that the log occupies in the file system, including segments created in
+  /// advance and excluding holes.
   public var logByteCount = 0
   /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
   /// one.

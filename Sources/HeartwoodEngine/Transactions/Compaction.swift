@@ -33,7 +33,8 @@ package struct Compaction {
 
   /// Runs the next step in a transaction, and returns whether another step is needed.
   ///
-  /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes the moved pages.
+  /// - Complexity: Reads the bitmaps and at most as many pages as a step allows, and writes the
+  ///   moved pages.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
     guard pages.pageCount > 0 else { return false }
     let used = UsedPages(view: pages.view, geometry: geometry)

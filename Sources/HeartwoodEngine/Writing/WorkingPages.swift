@@ -134,7 +134,7 @@ package final class WorkingPages {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Removes the pages from `count` on, which must be free or discarded.
+  /// Removes the page with the number `count` and all later pages, which must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   /// Discards this transaction's version of a page.
@@ -160,8 +160,8 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Returns whether the innermost savepoint, or else the transaction, has its own copy of the
-  /// page.
+  /// Returns whether the page's bytes in memory can be replaced, because the innermost savepoint,
+  /// if there is one, would not restore them.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
