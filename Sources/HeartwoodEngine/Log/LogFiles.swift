@@ -62,7 +62,8 @@ package final class LogFiles: Sendable {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
           "The number of this log segment is far higher than the numbers of the store's other "
-            + "segments. Check whether the file belongs to the store.",
+            + "segments. If the file does not belong to the store, move it elsewhere; otherwise, "
+            + "restore a backup.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }

@@ -39,7 +39,9 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "This store has no commit with the generation \(generation).")
+        .generationExpired,
+        "This store has no commit with the generation \(generation). Use a generation that a "
+          + "commit returned.")
     }
   }
 

@@ -1,4 +1,4 @@
-/// The pages that are in use in a state, which are read from one bitmap at a time.
+/// The set of the pages in use in a state, which is read from one bitmap at a time.
 ///
 /// The state must outlive this object.
 package final class UsedPages {
@@ -17,7 +17,7 @@ package final class UsedPages {
 
   /// Returns whether the page is in use.
   ///
-  /// Calls in page order read each bitmap only once.
+  /// If the method is called in page order, it reads each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }

@@ -2,13 +2,14 @@ extension Store {
   /// Calls `body` for every key whose entry differs between two generations, ordered by keyspace
   /// name and key.
   ///
-  /// The changes lead from `source` to `target`, whichever is newer. A value that was rewritten
-  /// with the same bytes is not a change, and neither is the creation or removal of a keyspace
-  /// without entries. Names are ordered by their UTF-8 bytes, and keys by their encoded bytes.
+  /// The changes are those that turn `source` into `target`, whichever of the two is newer. A value
+  /// that was rewritten with the same bytes is not a change, and neither is the creation or removal
+  /// of a keyspace without entries. Names are ordered by their UTF-8 bytes, and keys by their
+  /// encoded bytes.
   ///
   /// - Parameters:
-  ///   - source: A snapshot of this store, at the generation from which the changes start.
-  ///   - target: A snapshot of this store, at the generation that results from the changes.
+  ///   - source: A snapshot of this store at the first generation.
+  ///   - target: A snapshot of this store at the second generation.
   ///   - isWanted: A function that returns whether to compare the keyspace with the given name.
   ///     Leaves of other keyspaces are not read. If the function is omitted, all keyspaces are
   ///     compared.

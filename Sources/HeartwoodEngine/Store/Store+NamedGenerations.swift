@@ -1,9 +1,9 @@
 extension Store {
-  /// Keeps a generation under a name, so that it stays readable until ``release(_:)``, even across
-  /// restarts and while no process holds it.
+  /// Keeps a generation under a name, so that it stays readable until ``release(_:)`` is called,
+  /// even across restarts and while no process holds it.
   ///
   /// For each named generation, the log retains at most one additional image of each page that has
-  /// changed since; see ``StoreStatistics/logByteBound``.
+  /// changed since that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation, such as the newest one or one that is held.

@@ -12,8 +12,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
   /// one.
   ///
-  /// The bound is the sum of three sizes: one image of each page in the log, for each held
-  /// generation and for the newest one; the map; and four segments. Frames written until the next
+  /// The bound is the sum of three sizes: for each held generation and for the newest one, one
+  /// image of each page in the log; the map; and four segments. Frames written until the next
   /// reclamation are not included.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.

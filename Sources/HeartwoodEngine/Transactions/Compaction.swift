@@ -25,7 +25,8 @@ package struct Compaction {
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction in which one step moves or reads `stepByteCount` bytes of pages.
+  /// Creates a compaction whose steps each move or read pages of up to `stepByteCount` bytes in
+  /// total.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount

@@ -48,7 +48,7 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter allocator: The allocator of new segments, whose names are durable.
+  /// - Parameter allocator: The allocator of new segments, which also makes their names durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator

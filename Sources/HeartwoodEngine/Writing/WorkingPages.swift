@@ -232,9 +232,10 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers beyond the number to keep.
+  /// Frees all buffers in excess of `keptCount`.
   ///
-  /// This is not done within a transaction, because later pages reuse the buffers of spilled pages.
+  /// Do not call this method within a transaction, because later pages reuse the buffers of spilled
+  /// pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
