@@ -102,7 +102,9 @@ struct Invocation {
     }
     let value: String?
     if flag.placeholder == nil {
-      guard parts.count == 1 else { throw .usage("\(name) takes no value.") }
+      guard parts.count == 1 else {
+        throw .usage("\(name) takes no value. Use \(name) alone.")
+      }
       value = nil
     } else {
       value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()

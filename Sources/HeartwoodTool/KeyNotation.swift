@@ -86,7 +86,9 @@ enum KeyNotation {
       }
     }
     guard !isQuoted else {
-      throw .usage("The key \(key) has an unmatched quotation mark.")
+      throw .usage(
+        "The key \(key) has an unmatched quotation mark. Add the missing quotation mark, or write "
+          + "\\\" for a quotation mark within a string.")
     }
     return components + [text[start...]]
   }
@@ -95,7 +97,10 @@ enum KeyNotation {
     _ component: Substring, of key: String, to encoder: inout KeyEncoder
   ) throws(ToolFailure) {
     switch component {
-    case "": throw .usage("The key \(key) has an empty component.")
+    case "":
+      throw .usage(
+        "The key \(key) has an empty component. Remove the component, or write \"\" for an empty "
+          + "string.")
     case "nil": encoder.appendNil()
     case "true": encoder.append(true)
     case "false": encoder.append(false)
@@ -105,8 +110,9 @@ enum KeyNotation {
           let string = QuotedText.unescaped(component.dropFirst().dropLast())
         else {
           throw .usage(
-            "The key \(key) contains an unterminated string or an "
-              + "unknown escape.")
+            "The key \(key) contains an unterminated string or an unknown escape. End the string "
+              + "with a quotation mark, and use only the escapes \\n, \\t, \\r, \\\", \\\\ and "
+              + "\\u{…}.")
         }
         encoder.append(string)
       } else if let integer = Int64(component) {

@@ -1,7 +1,7 @@
 /// Suggests corrections for a mistyped name.
 enum NearestName {
-  /// Returns the first candidate that differs in the fewest letters, or `nil` if all candidates
-  /// differ too much.
+  /// Returns the candidate that differs in the fewest letters, or the first such candidate if there
+  /// are several, or `nil` if all candidates differ too much.
   static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
     var best: (name: String, distance: Int)?
     for candidate in candidates {

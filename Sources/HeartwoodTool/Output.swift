@@ -1,15 +1,15 @@
 import Foundation
 
-/// The error that is thrown if the reader of standard output has closed it because it needs no more
-/// output.
+/// The error that is thrown if the reader of standard output has closed it early, as `head` does
+/// once it has enough lines.
 struct ClosedOutput: Error {}
 
 /// The buffered standard output.
 final class Output {
   /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether the output has colours, which requires a terminal whose environment does not disable
-  /// them.
+  /// Whether the output has colours, which requires a terminal and an environment that does not
+  /// disable colours.
   let hasColors: Bool
   private var pending = Data()
   private static let chunkByteCount = 64 << 10
@@ -55,7 +55,8 @@ final class Output {
         throw ClosedOutput()
       } else if errno != EINTR {
         throw ToolFailure.refused(
-          "The output could not be written (\(String(cString: strerror(errno)))).")
+          "The output could not be written (\(String(cString: strerror(errno)))). Redirect it to "
+            + "another file.")
       }
     }
   }

@@ -52,7 +52,8 @@ enum StoreAccess {
     if let keyspace = try snapshot.keyspace(name) { return keyspace }
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
     throw ToolFailure.refused(
-      "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
+      "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question) Run "
+        + "heartwoodctl keys to list the keyspaces.")
   }
 
   /// Returns the error for a name that no generation has.

@@ -13,11 +13,11 @@ struct Arguments {
 
   /// Consumes an option with a value, given as `--name value` or `--name=value`.
   ///
-  /// - Returns: The value (the last value if the option is repeated), or `nil` if the option is
-  ///   missing.
   /// - Parameters:
   ///   - wanted: The expected form of the value, for error messages.
-  /// - read: A closure that parses the value, or returns `nil` if the value is invalid.
+  ///   - read: A closure that parses the value, or returns `nil` if the value is invalid.
+  /// - Returns: The value (the last value if the option is repeated), or `nil` if the option is
+  ///   missing.
   mutating func value<V>(
     of name: String, _ wanted: String, _ read: (String) -> V?
   ) throws -> V? {

@@ -96,7 +96,7 @@ struct FollowCommand: Command {
     let frames = [held.generation, statistics.newestGeneration].map { Int($0.frame).grouped }
     let cost = held.retainedByteCount.grouped
     print(
-      "  It shows generation \(frames[0]), the newest is \(frames[1]). "
+      "  It shows generation \(frames[0]); the newest is \(frames[1]). "
         + "The pin retains \(cost) bytes.")
   }
 

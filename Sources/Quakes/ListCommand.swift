@@ -51,7 +51,7 @@ struct ListCommand: Command {
     let orders = Order.allCases.map(\.rawValue).joined(separator: ", ")
     order = try arguments.value(of: "--sort", "one of: \(orders)") { Order(rawValue: $0) } ?? .time
     isReversed = arguments.flag("--reverse")
-    limit = try arguments.value(of: "--limit", "a number from 1, such as 20") { text in
+    limit = try arguments.value(of: "--limit", "a positive number, such as 20") { text in
       Int(text).flatMap { $0 > 0 ? $0 : nil }
     }
     wantsExplanation = arguments.flag("--explain")

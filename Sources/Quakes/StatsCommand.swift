@@ -42,8 +42,8 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The number of quakes whose magnitude is at least this value, but less than half a unit
-  /// greater.
+  /// The number of quakes with a magnitude from the given one up to, but not including, 0.5 above
+  /// it.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int

@@ -13,7 +13,7 @@ struct UndoCommand: Command {
 
     The command removes the quakes that the import added, and restores the quakes
     that it changed. It fails if quakes have been changed in another way since then.
-    Run it again to undo the import before. quakes at lists the kept states.
+    Run it again to undo the previous import. quakes at lists the kept states.
     """
 
   /// The author of the changes in the history.

@@ -24,7 +24,7 @@ struct WatchCommand: Command {
 
     On a terminal, the list fills the screen, newest quakes first. + marks quakes
     that the last change added, and ~ quakes that it changed. Press q to quit. In a
-    pipe, it prints the newest quakes, then a block of lines for each change.
+    pipe, the command prints the newest quakes, then some lines for each change.
     """
 
   private static let defaultLimit = 10
@@ -39,7 +39,7 @@ struct WatchCommand: Command {
       Double($0).flatMap { $0.isFinite ? $0 : nil }
     }
     func count(_ name: String) throws -> Int? {
-      try arguments.value(of: name, "a number from 1, such as 20") { text in
+      try arguments.value(of: name, "a positive number, such as 20") { text in
         Int(text).flatMap { $0 > 0 ? $0 : nil }
       }
     }

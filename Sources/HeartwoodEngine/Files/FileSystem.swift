@@ -145,7 +145,7 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes from `offset` on into `target`, and returns the number of bytes read.
+  /// Reads bytes into `target`, starting at `offset`, and returns the number of bytes read.
   ///
   /// The result is less than the length of `target` only if the file ends before `target` is full.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
@@ -180,8 +180,8 @@ package protocol File: AnyObject, Sendable {
   /// platform offers.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes from `offset` on as read-only memory, until the returned mapping is
-  /// released.
+  /// Maps `byteCount` bytes, starting at `offset`, as read-only memory until the returned mapping
+  /// is released.
   ///
   /// Returns `nil` if the file system does not support mappings. The range may extend past the end
   /// of the file, but accessing bytes past the end terminates the process.

@@ -109,7 +109,7 @@ final class HeldDirectory: Sendable {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The current time as a change's timestamp would show it, or an earlier time.
+  /// The earliest timestamp that the file system would give to a change made now.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)

@@ -18,7 +18,7 @@ package enum LockByte {
   ///
   /// Every process in which generation g is live holds a shared lock on byte `live` + g.
   package static let live: UInt64 = 1 << 40
-  /// The first byte of the holder locks, with which processes record what they have open and hold;
-  /// see `HolderLock`.
+  /// The first byte of the holder locks, with which processes show that they have the store open
+  /// and which generations they hold; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61
 }

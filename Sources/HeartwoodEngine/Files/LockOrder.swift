@@ -3,7 +3,7 @@
 /// Debug builds trap on a request that violates the order in `Docs/Internals/Concurrency.md`, even
 /// if no other thread holds a conflicting lock at that moment.
 ///
-/// Its methods are called only from `assert`, so release builds do not check the order.
+/// The methods are called only from `assert`, so release builds do not check the order.
 /// Thread-safe.
 package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
@@ -28,7 +28,8 @@ package final class LockOrder: @unchecked Sendable {
 
   /// Records that this thread is about to wait for a lock.
   ///
-  /// - Returns: `false` if the thread already holds this lock, or a later one, of the same store.
+  /// - Returns: `false` if the thread already holds this lock of the same store, or one that comes
+  ///   later in the order.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current

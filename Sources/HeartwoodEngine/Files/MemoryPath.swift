@@ -3,8 +3,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. When every path was split, that took one eighth of a
-    // simulation's running time.
+    // Nearly all paths are already normal. Splitting every path took one eighth of a simulation's
+    // running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -74,7 +74,8 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func isNoFile(_ action: String, _ path: String) -> StorageError {
-    StorageError(.io, "Cannot \(action): there is no file with this name.", file: path)
+    StorageError(
+      .io, "Cannot \(action): there is no file with this name. Check the path.", file: path)
   }
 
   package static func isTaken(_ path: String) -> StorageError {

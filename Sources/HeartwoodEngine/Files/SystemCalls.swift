@@ -216,8 +216,8 @@ struct SystemError: Error {
     case EROFS, EACCES, EPERM:
       return StorageError(
         .io,
-        "Cannot \(action): \(reason). Check the permissions of the store's directory, or open the"
-          + " store read-only.",
+        "Cannot \(action): \(reason). Check the permissions of the store's directory and files. If "
+          + "you only need to read the store, open it read-only.",
         file: path, errno: code)
     default:
       return StorageError(.io, "Cannot \(action): \(reason).", file: path, errno: code)

@@ -109,7 +109,8 @@ extension Array where Element == UInt8 {
 }
 
 extension String {
-  /// Runs `body` with the UTF-8 bytes of this string, without a copy if it is stored as UTF-8.
+  /// Runs `body` with the UTF-8 bytes of this string, without copying them if the string is stored
+  /// as UTF-8.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
     let result: Result<R, E>? = utf8.withContiguousStorageIfAvailable { buffer in

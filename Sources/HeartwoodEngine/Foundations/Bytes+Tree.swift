@@ -48,15 +48,16 @@ extension Bytes {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Returns the first index in a packed array of `length` 64-bit numbers whose element is not less
-  /// than `value`, or `length` if there is none.
+  /// Returns the index of the first element that is greater than or equal to `value` in a packed
+  /// array of `length` 64-bit numbers, or `length` if there is none.
   ///
   /// The search starts by guessing the index at which `value` would be if the numbers were evenly
   /// spaced, as consecutive numbers are. A correct guess costs four loads and no branch that is
   /// hard to predict. A guess that is off by n costs about 2 log n more loads.
   ///
-  /// - Parameter bias: A number that is added to the guess before it is truncated: a half if the
-  ///   array probably contains `value`, or nearly one if `value` usually lies between two elements.
+  /// - Parameter bias: A number that is added to the guess before the sum is truncated: a half if
+  ///   the array probably contains `value`, or nearly one if `value` usually lies between two
+  ///   elements.
   @inline(__always)
   package func guessedLowerBound64(
     _ offset: Int, length: Int, _ value: UInt64, bias: Double
@@ -82,9 +83,10 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// Returns the index of the first element that is not less than `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`.
   ///
-  /// The first element must be less than `value`, and the element at `high` must not be.
+  /// The first element must be less than `value`, and the element at `high` must be greater than or
+  /// equal to it.
   @inline(never)
   private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
     var high = high
@@ -96,9 +98,10 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// Returns the index of the first element that is not less than `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`.
   ///
-  /// The element at `low` must be less than `value`, and the element at `last` must not be.
+  /// The element at `low` must be less than `value`, and the element at `last` must be greater than
+  /// or equal to it.
   @inline(never)
   private func lowerBound64(_ offset: Int, above low: Int, to last: Int, _ value: UInt64) -> Int {
     var low = low
@@ -110,9 +113,10 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// Returns the index of the first element that is not less than `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`.
   ///
-  /// The element at `low` must be less than `value`, and the element at `high` must not be.
+  /// The element at `low` must be less than `value`, and the element at `high` must be greater than
+  /// or equal to it.
   @inline(__always)
   private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
     var (low, high) = (low, high)

@@ -5,7 +5,7 @@ package enum Limits {
   /// The smallest page size, which equals the block size of common file systems, so that two pages
   /// never share a block.
   package static let minPageByteCount = 4096
-  /// The largest page size, up to which every offset within a page fits in 16 bits.
+  /// The largest page size, at which every offset within a page still fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key, chosen so that four entries with such keys fit in the
   /// smallest page.
@@ -17,8 +17,7 @@ package enum Limits {
   /// A value of this length has an overflow index of at most two levels, and a copy of the value
   /// fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// The maximum length of a value that `withValue` copies into one buffer if the value spans
-  /// pages.
+  /// The maximum length of a multi-page value that `withValue` copies into one buffer.
   ///
   /// Larger values must be read by range, so that no single call allocates an unbounded amount of
   /// memory.
@@ -38,7 +37,7 @@ package enum Limits {
   package static let maxGenerationNameByteCount = 255
   /// The maximum number of pages in the page file.
   ///
-  /// Page numbers have 32 bits, and the last value means "none".
+  /// Page numbers have 32 bits, and the largest value means "none".
   package static let maxPageCount = UInt64(UInt32.max)
   /// The maximum number of entries in a keyspace: more than all pages could hold, yet small enough
   /// that adding counts cannot overflow.
@@ -46,7 +45,8 @@ package enum Limits {
   /// A catalog with a larger count is corrupt.
   package static let maxEntryCount: UInt64 = 1 << 48
   /// The largest frame number: far more frames than any storage device can hold, yet small enough
-  /// that sums with frame numbers, such as lock bytes, cannot overflow.
+  /// that sums of frame numbers and other numbers, such as the offsets of lock bytes, cannot
+  /// overflow.
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
@@ -59,8 +59,8 @@ package enum Limits {
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum number of log segments from the oldest needed one to the newest.
   ///
-  /// No log has this many segments, and a table of this many can be built even if the file names in
-  /// the directory are arbitrary.
+  /// No real log has this many segments. The limit also bounds the memory for a table of segments,
+  /// in case the directory contains arbitrary file names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of log segments that a store has open at a time.
   ///
@@ -99,6 +99,8 @@ extension Limits {
   package static func requireValue(byteCount: Int) throws(StorageError) {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(
-      .tooLarge, "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount).")
+      .tooLarge,
+      "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount). Divide the value "
+        + "among several keys.")
   }
 }

@@ -7,7 +7,7 @@
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///
-  /// It is a struct rather than an enumeration, so that new kinds do not break a program's
+  /// The type is a struct rather than an enumeration, so that new kinds do not break a program's
   /// `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String

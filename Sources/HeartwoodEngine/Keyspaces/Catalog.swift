@@ -103,8 +103,8 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// Returns the keyspace name in a key of the catalog, or `nil` for the key of the next tree
-  /// number.
+  /// Returns the keyspace name that a catalog key encodes, or `nil` for the key under which the
+  /// next tree number is stored.
   private static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)

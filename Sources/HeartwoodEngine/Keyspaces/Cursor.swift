@@ -43,9 +43,9 @@ public final class Cursor {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
 
-  /// Moves to the first key that is not less than `key`.
+  /// Moves to the first entry whose key is greater than or equal to `key`.
   ///
-  /// Returns `false` if there is no such key.
+  /// Returns `false` if there is no such entry.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
     try begin()
@@ -54,9 +54,9 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the last key that is less than `key`.
+  /// Moves to the last entry whose key is less than `key`.
   ///
-  /// Returns `false` if there is no such key.
+  /// Returns `false` if there is no such entry.
   @discardableResult
   public func seek(before key: Key) throws -> Bool {
     try begin()

@@ -7,17 +7,17 @@
 ///
 /// Keys sort component by component. Components of different kinds sort in this order: nil,
 /// booleans, integers, floating-point numbers, dates, UUIDs, strings, byte strings. A key that is a
-/// prefix of another key sorts before it. The bytes of a key of one component are exactly the
+/// prefix of another key sorts before it. The bytes of a single-component key are exactly the
 /// encoding of that component.
 public struct Key: Hashable, Sendable {
   package let encoded: [UInt8]
 
-  /// The encoded components, whose bytes sort in the order of the keys.
+  /// The encoded components, as bytes that sort in the same order as the keys.
   public var bytes: [UInt8] { encoded }
 
   /// Encodes `components` as a key.
   ///
-  /// The length is checked not here but by the store, which rejects a key that is longer than its
+  /// This initialiser does not check the length. A store rejects a key that is longer than its
   /// limit.
   public init<each Component: KeyConvertible>(_ components: repeat each Component) {
     var encoder = KeyEncoder()

@@ -1,8 +1,8 @@
 /// Writes the encoded key for a lookup to stack memory.
 ///
 /// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
-/// memory. Eight zero bytes follow the key in memory, outside of `Bytes.count`, because the search
-/// loads words that extend past the end of the key.
+/// memory. Eight zero bytes, which `Bytes.count` does not include, follow the key in memory,
+/// because the search loads words that extend past the end of the key.
 enum KeyBuffer {
   /// The length of the longest key with its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
@@ -59,7 +59,8 @@ enum KeyBuffer {
   private static func tooLarge(_ byteCount: Int) -> StorageError {
     StorageError(
       .tooLarge,
-      "The encoded key has \(byteCount) bytes, but the limit is \(Limits.maxKeyByteCount).")
+      "The encoded key has \(byteCount) bytes, but the limit is \(Limits.maxKeyByteCount). Use a "
+        + "shorter key.")
   }
 }
 

@@ -65,7 +65,7 @@ public struct KeyEncoder: Sendable {
 
   /// Appends a floating-point number.
   ///
-  /// -0 has the same key as 0, and all NaNs have one key, which sorts after infinity.
+  /// -0 has the same key as 0, and all NaNs share one key, which sorts after infinity.
   /// Floating-point numbers and integers are different kinds, so 1.0 sorts after every integer.
   public mutating func append(_ value: Double) {
     begin(.float)

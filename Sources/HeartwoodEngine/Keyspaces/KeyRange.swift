@@ -6,12 +6,12 @@
 /// let first = KeyRange(upTo: Key("nc", 1000))
 /// ```
 public struct KeyRange: Hashable, Sendable {
-  /// The first key of the range, or `nil` if the range starts at the first key of the keyspace.
+  /// The inclusive lower bound, or `nil` if the range starts at the first key of the keyspace.
   public let lower: Key?
-  /// The first key after the range, or `nil` if the range extends to the end of the keyspace.
+  /// The exclusive upper bound, or `nil` if the range extends to the end of the keyspace.
   public let upper: Key?
 
-  /// Creates the range of all keys that are not less than `lower`, but less than `upper`.
+  /// Creates the range of all keys from `lower` up to, but not including, `upper`.
   public init(from lower: Key? = nil, upTo upper: Key? = nil) {
     self.lower = lower
     self.upper = upper
@@ -39,8 +39,8 @@ public struct KeyRange: Hashable, Sendable {
   /// Creates the range of all keys that start with `components`, followed by a string that starts
   /// with `prefix`.
   ///
-  /// Strings are compared in encoded form. A letter with a combining accent starts with the letter,
-  /// but a composed letter does not.
+  /// Strings are compared in encoded form. A letter followed by a combining accent starts with that
+  /// letter, but the equivalent single composed character does not.
   public init<each Component: KeyConvertible>(
     _ components: repeat each Component, stringPrefix prefix: String
   ) {
@@ -73,7 +73,7 @@ extension Key {
 extension KeyspaceReader {
   /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// This method does the same as ``forEach(from:upTo:reversed:_:)``.
+  /// This method is equivalent to ``forEach(from:upTo:reversed:_:)`` with the bounds of `range`.
   public func forEach(
     in range: KeyRange, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

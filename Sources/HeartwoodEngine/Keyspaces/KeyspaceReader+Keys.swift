@@ -6,8 +6,7 @@ extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if the key does not exist.
   ///
   /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
-  ///   `tooLarge` if the value is longer than a ``Store`` copies at once, or if the key exceeds its
-  ///   limit.
+  ///   `tooLarge` if the value is too long to be copied, or if the key exceeds its limit.
   /// - Complexity: One page read for each level of the tree.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
@@ -29,7 +28,7 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes of a key's value that are in `range` to `body`, in chunks and in order.
+  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
   ///
   /// Returns `false` if the key does not exist.
   ///
@@ -56,11 +55,11 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body`, in chunks and in order.
+  /// Passes the complete value of a key to `body`, in consecutive chunks.
   ///
   /// Returns `false` if the key does not exist. The value may have any length and is not copied:
-  /// each chunk is part of a page, and is valid only during its call to `body`. An empty value has
-  /// no chunks.
+  /// each chunk is part of a page, and is valid only during the call to `body` that receives it. An
+  /// empty value has no chunks.
   ///
   /// - Throws: Any error that `body` throws; `corrupt`, after the last chunk, if the value differs
   ///   from the one that was written.

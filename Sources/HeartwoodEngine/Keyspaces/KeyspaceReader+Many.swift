@@ -3,11 +3,11 @@ extension KeyspaceReader {
   ///
   /// The value of a missing key is `nil`. This method is faster than separate reads, whatever the
   /// order of the keys, because it looks up the keys in batches whose memory accesses overlap. Each
-  /// span is valid only during its call to `body`, as in ``withValue(_:_:)``.
+  /// span is valid only during the call to `body` that receives it, as in ``withValue(_:_:)``.
   ///
   /// - Throws: `corrupt` or `io` if a page on the path to a value is corrupt or cannot be read;
-  ///   `tooLarge` if a value is longer than a ``Store`` copies at once; any error that `body`
-  ///   throws. `body` may already have been called for earlier keys.
+  ///   `tooLarge` if a value is too long to be copied; any error that `body` throws. `body` may
+  ///   already have been called for earlier keys.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
   ///   reads where possible.
   public func getMany(

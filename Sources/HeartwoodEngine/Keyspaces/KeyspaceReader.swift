@@ -54,7 +54,7 @@ extension Snapshot {
     return KeyspaceReader(snapshot: self, row: row)
   }
 
-  /// The names of all keyspaces, in order.
+  /// The names of all keyspaces, in the order of their UTF-8 bytes.
   public var keyspaceNames: [String] {
     get throws { try Catalog.rows(in: state.view).map(\.name) }
   }

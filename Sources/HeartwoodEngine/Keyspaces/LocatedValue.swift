@@ -74,8 +74,9 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes, but a value can be copied only up to "
-          + "\(Limits.maxCopiedValueByteCount) bytes. Read the value in chunks or by range.")
+        "The value has \(reference.length) bytes, but only values of up to "
+          + "\(Limits.maxCopiedValueByteCount) bytes can be copied at once. Read the value in "
+          + "chunks or by range.")
     }
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
@@ -105,7 +106,7 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with the chunks of a value, which are parts of pages.
+  /// Calls `body` with the consecutive chunks of a value, each of which is part of a page.
   ///
   /// Returns `false` if the key does not exist. If `body` throws an error, the error is returned as
   /// a failure, so that this method can have typed throws. The hash of the value is checked after
@@ -150,7 +151,9 @@ package struct KeyspaceReads {
   private static func check(_ range: Range<Int>, _ count: Int) throws(StorageError) {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw StorageError(
-        .invalidArgument, "The range \(range) exceeds the value, which has \(count) bytes.")
+        .invalidArgument,
+        "The range \(range) exceeds the value, which has \(count) bytes. Use a range within "
+          + "0..<\(count).")
     }
   }
 

@@ -37,8 +37,8 @@ package struct SnapshotDifference {
   ///
   /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: In each state, reads the catalog, and once each page that was written or freed
-  ///   between the two states.
+  /// - Complexity: For each state, one read of the catalog and of every page that was written or
+  ///   freed between the two states.
   package init(
     from source: GenerationState, to target: GenerationState,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true }
@@ -115,7 +115,7 @@ package struct SnapshotDifference {
   /// Returns whether the current entries of two scanners have the same value.
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // A reference contains the transaction that wrote the value, so equal references lead to the
+    // A reference identifies the transaction that wrote the value, so equal references lead to the
     // same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }

@@ -43,7 +43,7 @@ package final class LogFiles: Sendable {
     return names.compactMap { geometry.segment(named: $0) }.sorted()
   }
 
-  /// Opens the existing segments from `first` on, in order.
+  /// Opens the existing segments in ascending order, starting with `first`.
   ///
   /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
   /// too, because their writer ran out of space, or aborted before it wrote anything.
@@ -62,7 +62,8 @@ package final class LogFiles: Sendable {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
           "The number of this log segment is far higher than the numbers of the store's other "
-            + "segments. Check whether the file belongs to the store.",
+            + "segments. If the file does not belong to the store, move it elsewhere; otherwise, "
+            + "restore a backup.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }
@@ -124,7 +125,7 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Restores the full length of segments that a crash left shorter.
+  /// Restores the full length of segments that are too short after a crash.
   ///
   /// The new bytes read as zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
@@ -137,10 +138,10 @@ package final class LogFiles: Sendable {
   /// Creates the file of a segment with its full length and its header.
   ///
   /// Any contents left by an earlier attempt are overwritten. The process that wrote them ended
-  /// before the file's name was durable, so no frame in the file was ever acknowledged. The name is
-  /// not yet durable on return. A segment that is created in advance (`isAhead`) is filled with
-  /// zeros, so that a later commit changes no metadata. A segment that is needed immediately is not
-  /// filled with zeros.
+  /// before the file's name was durable, so no frame in the file was ever acknowledged. The file's
+  /// name is not yet durable when this method returns. A segment that is created in advance
+  /// (`isAhead`) is filled with zeros, so that a later commit changes no metadata. A segment that
+  /// is needed immediately is not filled with zeros.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
@@ -185,7 +186,7 @@ package final class LogFiles: Sendable {
     return SegmentHeader.decode(block.bytes.bytes)
   }
 
-  /// Truncates the segments from `first` on to zero bytes, but keeps their names.
+  /// Truncates `first` and all later segments to zero bytes, but keeps their names.
   ///
   /// - Parameter known: Segments that are already open. They are truncated first, because their
   ///   descriptors can then be closed to free descriptors for the other segments.

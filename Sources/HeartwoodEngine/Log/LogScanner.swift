@@ -1,8 +1,8 @@
 /// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// The scanner accepts a commit on the basis of its group headers. Each header must be intact, be
-/// at the frame that it names, and continue the chain of digests. All headers must belong to one
-/// transaction, whose last group has the commit mark. Page images are verified only by
+/// The scanner accepts a commit on the basis of its group headers. Each header must be intact, must
+/// be at the frame that it names, and must continue the chain of digests. All headers must belong
+/// to one transaction, whose last group has the commit mark. Page images are verified only by
 /// ``verifyImages(of:)``. Recovery calls this method only for commits above the durable watermark,
 /// because earlier commits were synced, and corruption in them is detected when they are read.
 ///

@@ -48,7 +48,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// The unique number of this map.
   package var serial: UInt64
-  /// The last frame of the page file's state when the map was created.
+  /// The last frame of the state that the page file held when the map was created.
   ///
   /// Frames up to this one are not listed.
   package var start: FrameNumber
@@ -140,8 +140,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes differ from those that were written, because without the map
-  ///   it is unknown which frames may be missing.
+  /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt map is not
+  ///   ignored, because without it, nothing shows which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {

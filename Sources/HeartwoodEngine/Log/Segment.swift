@@ -1,4 +1,4 @@
-/// One file of the log, which is mapped if the store reads in place.
+/// One file of the log, which is mapped if the store reads pages in place.
 ///
 /// A segment object lives as long as a reader may use it. A mapped segment does not need a
 /// descriptor, because the mapping outlives the descriptor. The mapping also keeps the disk space

@@ -50,8 +50,8 @@ package final class SegmentFile: Sendable {
   /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads bytes from `offset` on into `target`, and returns the number of bytes read, which is 0
-  /// if the file was deleted.
+  /// Reads bytes into `target`, starting at `offset`, and returns the number of bytes read, which
+  /// is 0 if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }

@@ -89,11 +89,11 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Called after a commit; requests a run if the log is long enough, and a new segment if the
-  /// current one is half full.
+  /// Requests a run if the log is long enough, and a new segment if the current one is half full.
   ///
-  /// With inline maintenance, both are done before this method returns. Otherwise, the method waits
-  /// for a run if the log grows faster than runs shorten it.
+  /// Call this method after each commit. With inline maintenance, the run and the segment are
+  /// complete when this method returns. Otherwise, the method waits for a run if the log grows
+  /// faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
@@ -213,7 +213,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Requests a run after an old generation has expired, if the log is long enough to make it
+  /// Requests a run after an old generation has expired, if the log is long enough for a run to be
   /// worthwhile.
   func scheduleAfterExpiry() {
     lock.withLock {

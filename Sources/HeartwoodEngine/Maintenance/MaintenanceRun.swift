@@ -30,7 +30,7 @@ struct MaintenanceRun {
   /// Whether to write the header slot, which contains the durable watermark, even if no page is
   /// written.
   let writesWatermark: Bool
-  /// The minimum number of frames after the last map, or after the page file's state, for which a
+  /// The minimum number of frames that must follow the last map, or the page file's state, before a
   /// new map is written.
   let minReclaimFrameCount: UInt64
 

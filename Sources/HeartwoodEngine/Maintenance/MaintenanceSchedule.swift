@@ -12,8 +12,8 @@ struct MaintenanceSchedule {
   /// It is at most `length`, because held generations retain little log after a run.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The generation at which to check again whether older generations are held, which makes a run
-  /// due sooner.
+  /// The generation at which to check again for held older generations, which make a run due
+  /// sooner.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
@@ -22,8 +22,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages per frame by which the log may grow between two runs while
-  /// generations are held.
+  /// The number of retained pages for which the log may grow by one more frame between two runs
+  /// while generations are held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -66,7 +66,7 @@ struct MaintenanceSchedule {
   /// expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the length of new log between two runs while generations are held.
+  /// Returns the length by which the log may grow between two runs while generations are held.
   ///
   /// A run examines all retained frames, so runs are rarer if more frames are retained.
   ///

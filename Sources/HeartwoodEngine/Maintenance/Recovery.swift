@@ -15,8 +15,8 @@ public struct RecoveryReport: Hashable, Sendable {
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
-  /// Whether opening started a new lineage, which happens after a restart of the machine or a
-  /// failed write.
+  /// Whether opening the store started a new lineage, which happens after a restart of the machine
+  /// or a failed write.
   public var startedLineage = false
   /// The duration of recovery.
   public var duration: Duration = .zero

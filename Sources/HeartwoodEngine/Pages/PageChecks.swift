@@ -4,7 +4,8 @@
 /// The layers above provide it, because this layer does not know the contents of a page.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// Verifies a page when this process first reads it, and stamps it before it is written to the log.
+/// Verifies pages when this process first reads them, and stamps pages before they are written to
+/// the log.
 package enum PageChecks {
   /// Returns the hash that a page with these bytes must carry.
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {

@@ -47,7 +47,7 @@ package final class PageFile: @unchecked Sendable {
   /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Creates the windows that are missing to cover `pageCount` pages, and returns all windows.
+  /// Creates any windows that are still needed to cover `pageCount` pages, and returns all windows.
   ///
   /// The result has fewer windows if the file system does not support mappings, and none if the
   /// store does not map files.
@@ -113,13 +113,13 @@ package final class PageFile: @unchecked Sendable {
     return try lock.withLock { () throws(StorageError) in try end <= measure() }
   }
 
-  /// Allocates disk space for `pageCount` pages and some more, before they are needed.
+  /// Allocates disk space for `pageCount` pages and, in advance, for some more.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
   /// - Complexity: No system call if the space is known to exist and cannot have been truncated.
-  ///   Otherwise, one system call, and a few more each time space is allocated. This is rare,
-  ///   because space is allocated in steps.
+  ///   Otherwise, one system call, and a few more if space must be allocated, which is rare because
+  ///   space is allocated in steps.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }

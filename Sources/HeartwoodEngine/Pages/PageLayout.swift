@@ -4,7 +4,8 @@ package enum PageKind: UInt8, Sendable {
   case leaf = 1
   /// Separator keys and child pages of a tree.
   case branch = 2
-  /// One bit for each page in a range of the page file, which is set if the page is in use.
+  /// A bitmap with one bit for each page in a range of the page file, which is set if that page is
+  /// in use.
   case bitmap = 3
   /// Bytes of a value that is too large for a leaf.
   case overflow = 4

@@ -36,7 +36,7 @@ package final class VerifiedBits: @unchecked Sendable {
     for word in 0..<count { (words + word).initialize(to: Atomic(0)) }
   }
 
-  /// Clears the bits from `first` on.
+  /// Clears the bit at `first` and all later bits.
   package func clear(from first: Int) {
     var position = first
     while position < count * 64 {

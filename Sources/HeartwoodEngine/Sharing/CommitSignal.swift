@@ -25,7 +25,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var threadWatch: (any FileWatch)?
   /// The number of the current observer thread.
   ///
-  /// A thread with another number ends.
+  /// Any thread with a different number ends.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -53,7 +53,8 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// N2: signals a commit that is now visible.
   ///
-  /// - Complexity: Without observers, one clock read, plus one lock query per tenth of a second.
+  /// - Complexity: Without observers, one clock read, and at most one lock query every tenth of a
+  ///   second.
   package func notify() {
     // A commit is published before this check for observers, and an observer registers before it
     // checks for commits, so at least one of the two checks succeeds.
@@ -102,7 +103,7 @@ package final class CommitSignal: @unchecked Sendable {
   }
 
   /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
-  /// `nil` if the wait is cancelled or its owner ends.
+  /// `nil` if the wait is cancelled, alone or with all waits of its owner.
   ///
   /// - Parameters:
   ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.

@@ -3,7 +3,7 @@
 /// A directory can be deleted, and a file replaced, while a store is open. The descriptors then
 /// still refer to the old files, and everything written to them is lost. Each writer and each
 /// maintenance run therefore makes this check first. One system call shows whether names in the
-/// directory have changed since the last check. Only if they have are the files compared.
+/// directory have changed since the last check. The files are compared only if names have changed.
 /// Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
@@ -27,8 +27,8 @@ package final class OpenedFiles: @unchecked Sendable {
   ///
   /// - Parameter segment: A segment that the store itself cannot have deleted or replaced.
   /// - Throws: `foreignStore` if one of these files was deleted or replaced.
-  /// - Complexity: One system call. Two more for each of these files if names in the directory have
-  ///   changed since the last check, or a few milliseconds before that check.
+  /// - Complexity: One system call, and two more for each of these files if names in the directory
+  ///   have changed since the last check or within a few milliseconds before it.
   package func require(_ segment: Segment? = nil) throws(StorageError) {
     let now = try log.fileSystem.stamp(of: log.directory)
     if now == .constant || now != nil && lock.withLock({ stamp == now }) { return }

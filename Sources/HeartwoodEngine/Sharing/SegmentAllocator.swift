@@ -2,10 +2,10 @@ import Synchronization
 
 /// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
-/// When a segment is created ahead, its bytes are written and its name is synced, so that the first
-/// commit in the segment waits for neither. Segments are created under a lock byte, so that no
-/// process creates a segment that another process is filling. A complete segment is used as it is,
-/// whichever process created it. Thread-safe.
+/// When a segment is created in advance, its bytes are written and its name is synced at that time,
+/// so that the first commit in the segment waits for neither. Segments are created under a lock
+/// byte, so that no process creates a segment that another process is filling. A complete segment
+/// is used as it is, whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
@@ -14,8 +14,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// process has it open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create ahead, which becomes two once a writer has needed a segment
-  /// that was not ready.
+  /// The number of segments to create in advance, which becomes two once a writer has needed a
+  /// segment that was not ready.
   private var wanted = 1
   /// The last segment allocated to a writer, which may already be filling it although no state
   /// contains it yet.

@@ -105,8 +105,8 @@ package final class WriterLock: @unchecked Sendable {
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on the doorbell byte. Find and stop the program "
-          + "that is locking the `locks` file.")
+        "Another program holds an exclusive lock on a byte that Heartwood locks only in shared "
+          + "mode. Find and stop the program that is locking the `locks` file.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0

@@ -4,8 +4,8 @@ extension GenerationTable {
   ///
   /// The caller must hold the writer lock.
   ///
-  /// - Complexity: One check of a page header if no other process has written; otherwise the same
-  ///   as ``pinNewest()``.
+  /// - Complexity: One check of a page header if no other process has written in the meantime;
+  ///   otherwise, the same as ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.counters.appended
     var state = lock.withLock { appendedState }
@@ -94,7 +94,7 @@ extension GenerationTable {
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// Whether the newest state known to this process needs the log.
+  /// Whether reading the newest state known to this process requires the log.
   package var needsLog: Bool {
     lock.withLock { appendedState.generation } > files.counters.checkpointed
   }

@@ -178,7 +178,7 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run in another process is deciding.
+  /// Returns whether a maintenance run in another process is deciding which generations are dead.
   ///
   /// A run whose process has died does not count.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
@@ -290,7 +290,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a maintenance run in this process is deciding.
+  /// Records whether a maintenance run in this process is deciding which generations are dead.
   ///
   /// While it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {

@@ -96,8 +96,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// It visits only nodes that lead to such an entry, so the cost depends on the number of entries
-  /// found, not on the size of the index.
+  /// This method visits only nodes that lead to such an entry, so the cost depends on the number of
+  /// entries found, not on the size of the index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {

@@ -39,7 +39,9 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "This store has no commit with the generation \(generation).")
+        .generationExpired,
+        "This store has no commit with the generation \(generation). Use a generation that a "
+          + "commit returned.")
     }
   }
 
@@ -61,7 +63,7 @@ extension StoreFiles {
     return header
   }
 
-  /// Reads the log from `start` on, or returns `nil` if no commit ends at `generation`.
+  /// Reads the log from `start` to `generation`, or returns `nil` if no commit ends there.
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {

@@ -1,4 +1,4 @@
-/// The pages that are in use in a state, which are read from one bitmap at a time.
+/// The set of the pages in use in a state, which is read from one bitmap at a time.
 ///
 /// The state must outlive this object.
 package final class UsedPages {
@@ -17,12 +17,12 @@ package final class UsedPages {
 
   /// Returns whether the page is in use.
   ///
-  /// Calls in page order read each bitmap only once.
+  /// If the method is called in page order, it reads each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
-  /// Returns the first page in use from `first` on, or `nil` if there is none.
+  /// Returns the first page in use at or after `first`, or `nil` if there is none.
   ///
   /// - Complexity: One page read for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
@@ -38,7 +38,7 @@ package final class UsedPages {
     return nil
   }
 
-  /// Returns the number of pages in use from `first` on.
+  /// Returns the number of pages in use at or after `first`.
   ///
   /// - Complexity: One page read for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
@@ -53,8 +53,7 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count into which all pages in use would fit if they were moved
-  /// together.
+  /// Returns the smallest page count that would suffice if all pages in use were moved together.
   ///
   /// - Complexity: One page read for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {

@@ -1,5 +1,5 @@
-/// A token that identifies one generation of one store, for use in another thread, in another
-/// process or in a file.
+/// A token that identifies one generation of one store, and that can be passed to another thread or
+/// process, or saved in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the
 /// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
@@ -67,7 +67,8 @@ extension GenerationToken: Codable {
 }
 
 extension Snapshot {
-  /// The token of the snapshot's generation, for use in other threads, processes and files.
+  /// The token of the snapshot's generation, which can be passed to other threads and processes, or
+  /// saved in a file.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }

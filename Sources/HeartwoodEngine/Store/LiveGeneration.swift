@@ -2,7 +2,7 @@
 public struct LiveGeneration: Hashable, Sendable {
   /// The generation.
   public var generation: Generation
-  /// The time since the generation was committed, by the wall clock.
+  /// The time since the generation was committed, according to the wall clock.
   public var age: Duration
   /// The number of snapshots of the generation in this process.
   public var snapshotCount: Int

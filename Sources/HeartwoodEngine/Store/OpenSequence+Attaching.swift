@@ -63,10 +63,11 @@ extension OpenSequence {
     return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
   }
 
-  /// Returns the newest header slot, after checking that the page file is long enough for it.
+  /// Returns the newest header slot, after checking that the page file is as long as the slot
+  /// requires.
   ///
-  /// If another process writes a newer slot and truncates the file between the two steps, both are
-  /// repeated.
+  /// If another process writes a newer slot and truncates the file in the meantime, the slot is
+  /// read and checked again.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -88,8 +89,8 @@ extension OpenSequence {
   /// P2: returns whether a private read-only core still has the newest state.
   ///
   /// This is the case if no process has made the shared counters usable, and no complete commit
-  /// follows the newest known one. A commit with valid headers but invalid images is incomplete.
-  /// Recovery would discard such a commit, so reopening the store would not yield a newer state.
+  /// follows the newest known one. A commit with valid headers but invalid images is incomplete:
+  /// recovery would discard it, so reopening the store would not yield a newer state.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity

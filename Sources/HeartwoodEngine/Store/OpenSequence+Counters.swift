@@ -102,7 +102,7 @@ extension OpenSequence {
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations below the newest one that can be read after a new boot: named
+  /// Returns the generations before the newest one that can still be read after a reboot: named
   /// generations, and generations that a read-only process still has locked.
   ///
   /// A lock alone is not enough: a generation in the range of the map can no longer be read unless
@@ -121,7 +121,7 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Initialises the counters, except the decision record, for a new boot.
+  /// Initialises the counters, except the decision record, after a reboot.
   ///
   /// The floor is set to the newest commit, so that a token of a released generation cannot make
   /// that generation readable again.

@@ -6,7 +6,7 @@ struct OpenSequence {
   let path: String
   let options: StoreOptions
 
-  /// The result of opening.
+  /// The result of opening a store.
   struct Opened {
     let files: StoreFiles
     let state: GenerationState
@@ -124,8 +124,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory contains a store or no other files, or creates it if the store is
-  /// opened for writing.
+  /// Checks that the directory contains a store or no foreign files, and creates a missing
+  /// directory if the store is opened for writing.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }

@@ -1,10 +1,11 @@
-/// The type of one page of a generation, and how full it is.
+/// The type of one page of a generation, and how full the page is.
 public struct PageUsage: Hashable, Sendable {
   /// The type of a page.
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// An unused page, which a commit may allocate.
     case free
-    /// One bit for each page in a range of the page file, which is set if the page is in use.
+    /// A bitmap with one bit for each page in a range of the page file, which is set if that page
+    /// is in use.
     case bitmap
     /// Keys and references to child pages.
     case branch
@@ -58,10 +59,10 @@ public struct PageUsage: Hashable, Sendable {
 }
 
 extension Store {
-  /// Returns the type of every page of one generation, and how full it is.
+  /// Returns the type of every page of one generation, and how full each page is.
   ///
-  /// A damaged page is reported in the result and is not an error. ``verify()`` checks whether a
-  /// page in use belongs to a tree.
+  /// A damaged page is reported in the result and is not an error. This method does not check that
+  /// every page in use belongs to a tree; ``verify()`` does.
   ///
   /// - Parameter snapshot: A snapshot of this store.
   /// - Returns: One element of 8 bytes for each page, in the order of page numbers.

@@ -2,22 +2,23 @@ extension Store {
   /// Calls `body` for every key whose entry differs between two generations, ordered by keyspace
   /// name and key.
   ///
-  /// The changes lead from `source` to `target`, whichever is newer. A value that was rewritten
-  /// with the same bytes is not a change, and neither is the creation or removal of a keyspace
-  /// without entries. Names are ordered by their UTF-8 bytes, and keys by their encoded bytes.
+  /// The changes are those that turn `source` into `target`, whichever of the two is newer. A value
+  /// that was rewritten with the same bytes is not a change, and neither is the creation or removal
+  /// of a keyspace without entries. Names are ordered by their UTF-8 bytes, and keys by their
+  /// encoded bytes.
   ///
   /// - Parameters:
-  ///   - source: A snapshot of this store at the generation from which the changes lead.
-  ///   - target: A snapshot of this store at the generation to which the changes lead.
+  ///   - source: A snapshot of this store at the first generation.
+  ///   - target: A snapshot of this store at the second generation.
   ///   - isWanted: A function that returns whether to compare the keyspace with the given name.
   ///     Leaves of other keyspaces are not read. If the function is omitted, all keyspaces are
   ///     compared.
-  ///   - body: Called once for each key. It may read and write the store.
+  ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
-  /// - Complexity: A few reads of each page that was written or freed between the two generations,
-  ///   and of the catalog, however large the store is. Needs memory for one key of each changed
-  ///   leaf.
+  /// - Complexity: Reads the catalog and each page that was written or freed between the two
+  ///   generations a few times, however large the store is. Needs memory for one key of each
+  ///   changed leaf.
   public func changes(
     from source: Snapshot, to target: Snapshot,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true },

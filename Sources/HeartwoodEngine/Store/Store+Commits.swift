@@ -3,8 +3,8 @@ extension Store {
   ///
   /// The sequence yields the newest generation whenever it is newer than the last one yielded.
   /// Commits that occur while nothing awaits the sequence are combined into one element. The
-  /// sequence ends when the store is closed or the waiting task is cancelled, and keeps the store
-  /// open until then.
+  /// sequence ends when the store is closed or the waiting task is cancelled. Until then, it
+  /// retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -15,8 +15,8 @@ extension Store {
   /// Other processes wake this one through the file system, but only while it observes the store.
   /// If a notification is lost because its sender died, the commit is yielded within a second.
   ///
-  /// - Complexity: Without observers, a commit costs only one clock read, plus one lock query per
-  ///   tenth of a second.
+  /// - Complexity: Without observers, notification costs one clock read for each commit, and at
+  ///   most one lock query every tenth of a second.
   public func commits() -> Commits {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
@@ -31,7 +31,7 @@ extension Store {
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
-  /// The type of errors that waiting throws.
+  /// The type of error that waiting for a commit throws.
   ///
   /// Waiting never fails.
   public typealias Failure = Never
@@ -39,7 +39,7 @@ public struct Commits: AsyncSequence, Sendable {
   fileprivate let store: Store
   fileprivate let known: FrameNumber
 
-  /// Creates an iterator, which also yields commits made since the sequence was created.
+  /// Creates an iterator that also yields commits made since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
     Iterator(observer: CommitObserver(store), known: known)
   }
@@ -75,8 +75,10 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval of checks for the first writer since the machine booted, because that writer
-  /// cannot notify readers that opened the store before it.
+  /// The interval at which a reader checks whether a process has opened the store for writing for
+  /// the first time since the machine booted.
+  ///
+  /// That process cannot notify readers that opened the store before it.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

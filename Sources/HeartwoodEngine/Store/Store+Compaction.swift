@@ -8,8 +8,8 @@ public struct CompactionResult: Hashable, Sendable {
   public var movedPageCount = 0
   /// The length of the page file in bytes before the compaction.
   public var fileByteCountBefore = 0
-  /// The length of the page file in bytes after the compaction, rounded up to the steps in which
-  /// the file grows.
+  /// The length of the page file in bytes after the compaction, including space that is allocated
+  /// in advance.
   public var fileByteCount = 0
   /// The oldest live generation, if it still keeps the page file from shrinking.
   ///
@@ -21,21 +21,21 @@ extension Store {
   /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file; compaction also removes free pages
-  /// between pages in use. Compaction uses many small transactions, so that other writers get their
-  /// turn. Snapshots remain unchanged. A power cut is harmless at any time, because no content
-  /// changes.
+  /// between pages in use. Compaction uses many small transactions, so that it does not block other
+  /// writers for long. Snapshots remain unchanged. A power cut is harmless at any time, because no
+  /// content changes.
   ///
-  /// - Parameter progress: Called on this thread between transactions, at least ten times a second
-  ///   on common disks.
-  /// - Returns: The result. While older snapshots are held, the file keeps its length.
+  /// - Parameter progress: A closure that is called on this thread between transactions, at least
+  ///   ten times a second on common disks.
+  /// - Returns: The result. While older snapshots are held, the file does not become shorter.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
   ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
   /// - Complexity: Reads and writes each moved page and its parent once; a checkpoint writes them
   ///   again. If a keyspace has large values at the end of the file, reads each of its leaves once.
-  ///   Makes as many syncs as one checkpoint.
+  ///   Performs as many syncs as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // A step of some thousand pages takes a fraction of a second and little memory.
+    // A step of 16 MiB takes a fraction of a second and needs little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 

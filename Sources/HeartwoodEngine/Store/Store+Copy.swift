@@ -3,16 +3,17 @@ extension Store {
   /// write this store.
   ///
   /// The copy is independent: it has its own identity and history, the same page and segment size,
-  /// no free pages, and an empty log. The copy is created in a directory with `.partial` appended
-  /// to its name, which is renamed at the end. There is therefore either a complete, synced copy at
-  /// `path`, or nothing. The next copy to the same path removes the remains of an interrupted copy.
+  /// no free pages, and an empty log. The copy is written to a directory whose path is `path` with
+  /// `.partial` appended. The directory is renamed to `path` only when the copy is complete and
+  /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
+  /// the same path removes the remains of an interrupted one.
   ///
   /// Every copied page is verified. A copy of a store in memory is also in memory.
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
   ///   - path: A path that does not exist yet; its parent directory must exist.
-  ///   - progress: Called on this thread for each hundredth of the pages.
+  ///   - progress: A closure that is called on this thread for each hundredth of the pages.
   /// - Throws: `invalidArgument` if `path` exists; `foreignStore` for a snapshot of another store;
   ///   `busy` while another copy to `path` is in progress; `closed`, `io`, `diskFull` or `corrupt`.
   /// - Complexity: Reads each page in use once, writes it to the copy's log, and checkpoints it.

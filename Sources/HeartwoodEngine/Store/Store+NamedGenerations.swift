@@ -1,14 +1,14 @@
 extension Store {
-  /// Keeps a generation under a name, so that it stays readable until ``release(_:)``, even across
-  /// restarts and while no process holds it.
+  /// Keeps a generation under a name, so that it stays readable until ``release(_:)`` is called,
+  /// even across restarts and while no process holds it.
   ///
   /// For each named generation, the log retains at most one additional image of each page that has
-  /// changed since; see ``StoreStatistics/logByteBound``.
+  /// changed since that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation, such as the newest one or one that is held.
-  ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation under the same name again has
-  ///     no effect.
+  ///   - name: A name of 1 to 255 UTF-8 bytes. Keeping the same generation under the same name
+  ///     again has no effect.
   /// - Throws: `generationExpired`; `invalidArgument` if the name is already used for another
   ///   generation; `tooLarge` for a name that is empty or too long; `busy`, `readOnly`, `closed`,
   ///   `writesDisabled`, `diskFull` or `io`.
@@ -84,7 +84,7 @@ extension Store {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
         // After a power cut, either list could be on disk, so nothing may be reclaimed on the basis
-        // of one of them.
+        // of either.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

@@ -1,5 +1,5 @@
 extension Store {
-  /// Releases all pins and locks of this process until ``resume()``.
+  /// Releases all pins and locks of this process until ``resume()`` is called.
   ///
   /// Call this method when an app is about to be suspended, because some systems terminate a
   /// suspended process that holds a lock on a shared file. All committed transactions are durable

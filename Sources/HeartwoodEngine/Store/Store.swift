@@ -37,7 +37,7 @@ public final class Store: Sendable {
   /// tail is discarded, and corruption of anything that was synced is an error.
   ///
   /// Any number of processes can have a store open, and opening a store that is already open
-  /// attaches to it without recovery. If one process opens a store several times, by whatever
+  /// attaches to it without recovery. If one process opens a store several times, even by different
   /// paths, the `Store` objects share their state and use the options of the first one.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;

@@ -9,7 +9,7 @@ struct StoreCopy {
 
   /// The size in bytes of the entries that one transaction copies.
   ///
-  /// Its pages stay in memory until the transaction ends.
+  /// The pages of a transaction stay in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(

@@ -12,8 +12,8 @@ public struct StoreHolder: Hashable, Sendable {
   public var name: String?
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time since the process opened the store, by the wall clock, or `nil` if the time is
-  /// unknown.
+  /// The time since the process opened the store, according to the wall clock, or `nil` if the time
+  /// is unknown.
   ///
   /// It is unknown for read-only processes, because they write no file.
   public var age: Duration?

@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
 
   /// The way in which pages are read.
   public enum Access: Sendable {
-    /// Files are mapped, and pages are read in place. This is the fastest way.
+    /// Files are mapped into memory, and pages are read in place, which is the fastest way.
     case mapped
     /// Pages are read into a bounded cache and verified there, so that nothing outside this
     /// process, not even a media error, can disturb a reader.
@@ -37,7 +37,7 @@ public struct StoreOptions: Sendable {
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
-  /// If the directory is also created, users who may read the files may list the directory.
+  /// If the store's directory is created too, it can be listed by all users who may read the files.
   ///
   /// `nil` stands for 0o644, modified by the umask. An existing store keeps its permissions: new
   /// files take the permissions and the group of the `pages` file.
@@ -49,9 +49,9 @@ public struct StoreOptions: Sendable {
   public var name: String?
   /// The time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
-  /// The number of bytes of pages that `.buffered` reading keeps in memory.
+  /// The size in bytes of the page cache for `.buffered` reading.
   public var cacheByteCount = 64 << 20
-  /// The number of bytes of changed pages that a transaction keeps in memory.
+  /// The maximum size in bytes of the changed pages that a transaction keeps in memory.
   ///
   /// Further pages are written to the log before the commit and read back from there, so that a
   /// transaction may be larger than memory. A single operation may exceed the limit by the pages
@@ -59,7 +59,7 @@ public struct StoreOptions: Sendable {
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
   public var checkpointLogByteCount = 16 << 20
-  /// Called on the store's own thread when an automatic checkpoint has failed.
+  /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
   /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the
   /// log grows until a checkpoint succeeds.
@@ -68,8 +68,8 @@ public struct StoreOptions: Sendable {
   /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes that may be written to the log while older generations are held, before
-  /// frames that no generation can read are reclaimed.
+  /// The number of bytes that may be written to the log, while older generations are held, before
+  /// maintenance reclaims the frames that no generation can read.
   ///
   /// The limit is higher if the held generations retain more than eight times this number of bytes.
   public var reclaimLogByteCount = 1536 << 10
@@ -79,10 +79,10 @@ public struct StoreOptions: Sendable {
 
   /// The thread that runs checkpoints and releases idle pins.
   package enum MaintenanceMode: Sendable {
-    /// A thread of the store.
+    /// A background thread of the store.
     case background
-    /// The thread that calls `write`, which runs maintenance after each commit. For stores that
-    /// must behave deterministically.
+    /// The thread that calls `write`, which runs maintenance after each commit. This mode is for
+    /// stores that must behave deterministically.
     case inline
   }
   package var maintenance = MaintenanceMode.background

@@ -6,14 +6,14 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageByteCount: Int
   /// The number of pages, in use or free, in the newest generation.
   public var pageCount = 0
-  /// The number of bytes that the log occupies in the file system, including segments created ahead
-  /// and excluding holes.
+  /// The number of bytes that the log occupies in the file system, including segments created in
+  /// advance and excluding holes.
   public var logByteCount = 0
   /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
   /// one.
   ///
-  /// The bound is the sum of three sizes: one image of each page in the log, for each held
-  /// generation and for the newest one; the map; and four segments. Frames written until the next
+  /// The bound is the sum of three sizes: for each held generation and for the newest one, one
+  /// image of each page in the log; the map; and four segments. Frames written until the next
   /// reclamation are not included.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.

@@ -41,7 +41,7 @@ package struct Commit {
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
       on: state, files: files, pool: pool, base: base, memoryPageLimit: memoryPageLimit)
-    // End the pages here, because a copy of the transaction may outlive its closure.
+    // Release the pages here, because a copy of the transaction may outlive its closure.
     defer { pages.end() }
     let session = WriteSession(pages: pages)
     var transaction = WriteTransaction(session: session)

@@ -25,7 +25,8 @@ package struct Compaction {
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction in which one step moves or reads `stepByteCount` bytes of pages.
+  /// Creates a compaction whose steps each move or read pages of up to `stepByteCount` bytes in
+  /// total.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount
@@ -33,7 +34,8 @@ package struct Compaction {
 
   /// Runs the next step in a transaction, and returns whether another step is needed.
   ///
-  /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes the moved pages.
+  /// - Complexity: Reads the bitmaps and at most as many pages as a step allows, and writes the
+  ///   moved pages.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
     guard pages.pageCount > 0 else { return false }
     let used = UsedPages(view: pages.view, geometry: geometry)

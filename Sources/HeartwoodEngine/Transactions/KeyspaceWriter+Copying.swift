@@ -3,10 +3,10 @@ struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
   private let cursor: TreeCursor
-  /// Whether there is another entry.
+  /// Whether there is a current entry.
   private(set) var hasEntry: Bool
 
-  /// Starts at the first entry.
+  /// Creates a source that is positioned at the first entry.
   ///
   /// The snapshot must outlive this source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {

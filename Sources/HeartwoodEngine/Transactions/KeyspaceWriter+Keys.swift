@@ -20,8 +20,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes of a key's value that are in `range` to `body`, in consecutive chunks, or
-  /// returns `false` if the key does not exist.
+  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks, or returns
+  /// `false` if the key does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult

@@ -35,7 +35,8 @@ extension KeyspaceWriter {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
   }
 
-  /// Appends the entries that `body` passes, in strictly ascending key order, after the last key.
+  /// Appends the entries that `body` passes to the loader, in strictly ascending key order, after
+  /// the last key.
   ///
   /// This method works like ``load(_:)``, but the keyspace may already have entries. Use it, for
   /// example, for a log or for rows with increasing numbers. It is several times faster than the
@@ -127,7 +128,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// The number of bytes of loaded pages that stay in memory.
+  /// The size in bytes of the loaded pages that stay in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {

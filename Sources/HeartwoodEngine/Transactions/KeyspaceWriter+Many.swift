@@ -3,9 +3,9 @@ extension KeyspaceWriter {
   /// or with `nil` for a missing key.
   ///
   /// This method is faster than separate reads, whatever the order of the keys, because it looks up
-  /// the keys in batches whose memory accesses overlap. Each span is valid only during its call to
-  /// `body`, and only until this transaction makes a change. `body` may change the keyspace, and
-  /// later calls to `body` see the changes.
+  /// the keys in batches whose memory accesses overlap. Each span is valid only during the call to
+  /// `body` that receives it, and only until this transaction makes a change. `body` may change the
+  /// keyspace, and later calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page

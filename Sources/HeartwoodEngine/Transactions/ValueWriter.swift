@@ -51,7 +51,7 @@ public struct ValueWriter: ~Copyable {
       throw StorageError(
         .invalidArgument,
         "\(chunk.count) bytes were written, but only \(byteCount - givenByteCount) of the "
-          + "announced \(byteCount) bytes remained.")
+          + "announced \(byteCount) bytes remained. Pass the exact length of the value to `put`.")
     }
     if overflow == nil { collected.append(contentsOf: chunk.buffer) }
     try session.changing { () throws(StorageError) in try overflow?.append(chunk) }
@@ -67,7 +67,8 @@ public struct ValueWriter: ~Copyable {
       try discard()
       throw StorageError(
         .invalidArgument,
-        "Only \(givenByteCount) of the announced \(byteCount) bytes were written.")
+        "Only \(givenByteCount) of the announced \(byteCount) bytes were written. Pass the exact "
+          + "length of the value to `put`.")
     }
     guard let overflow else {
       return try collected.withBytes { value throws(StorageError) in try writer.put(key, value) }

@@ -40,9 +40,10 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The largest value of a branch slot that is the length of a suffix, not the offset of a cell.
+  /// The largest slot of a branch that denotes the length of a suffix rather than the offset of a
+  /// cell.
   ///
-  /// In that case, the head contains the complete suffix.
+  /// An entry with such a slot needs no cell, because its head contains the complete suffix.
   package static let maxCelllessSuffix = 8
 
   /// Returns the offset of the heads in a node with a prefix of the given length.

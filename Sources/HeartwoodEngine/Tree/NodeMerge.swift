@@ -24,7 +24,7 @@ struct NodeMerge {
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the division that balances the nodes, or `nil` if only the present division is
+  /// Returns the division that balances the nodes, or `nil` if only the current division is
   /// possible.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }

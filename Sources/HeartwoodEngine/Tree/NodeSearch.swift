@@ -28,8 +28,8 @@ package enum NodeSearch {
     return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
-  /// Returns the index of the branch entry whose child covers `key`: the last entry that does not
-  /// sort after `key`.
+  /// Returns the index of the branch entry whose child covers `key`: the last entry whose key is
+  /// less than or equal to `key`.
   @inline(__always)
   package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
@@ -53,8 +53,8 @@ package enum NodeSearch {
     return low &- 1
   }
 
-  /// Returns the index of the first leaf entry that does not sort before `key`, and whether its key
-  /// is `key`.
+  /// Returns the index of the first leaf entry whose key is greater than or equal to `key`, and
+  /// whether the two keys are equal.
   ///
   /// - Parameter touchedLines: The number that the prefetch of a point read returned
   ///   (``Bytes/touchedLines``). This method uses the number so that the compiler does not remove

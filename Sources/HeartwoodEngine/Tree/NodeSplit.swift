@@ -50,7 +50,8 @@ struct NodeSplit {
   ///
   /// - Parameters:
   ///   - knownLeft: The length of a prefix that all keys before the position are known to share.
-  ///   - knownRight: The length of a prefix that the keys from the position on are known to share.
+  ///   - knownRight: The length of a prefix that all keys at and after the position are known to
+  ///     share.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

@@ -19,7 +19,7 @@ package struct Overflow {
       reference: page)
   }
 
-  /// Calls `body` with the bytes of a range of the value, in chunks and in order.
+  /// Calls `body` with the bytes of a range of the value, in consecutive chunks.
   ///
   /// - Throws: `invalidArgument` if the range extends past the end of the value.
   package func read(
@@ -31,7 +31,7 @@ package struct Overflow {
       throw StorageError(
         .invalidArgument,
         "The range of \(count) bytes at offset \(offset) exceeds the value, which has "
-          + "\(reference.length) bytes.")
+          + "\(reference.length) bytes. Use a range within the value.")
     }
     guard count > 0 else { return }
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: view.pageByteCount)
@@ -52,7 +52,7 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in chunks and in order, and then checks the hash.
+  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks the hash.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -6,7 +6,7 @@ package struct PageMover {
   package let pages: WorkingPages
   /// The number of the first page to move.
   ///
-  /// Pages from this one on are moved to free pages before it.
+  /// This page and all later pages are moved to free pages before it.
   package let limit: PageNumber
   /// The number of pages that may still be moved or read in this transaction.
   ///
@@ -110,7 +110,7 @@ package struct PageMover {
     return true
   }
 
-  /// Returns the first large value of a leaf from `slot` on, or `nil` if there is none.
+  /// Returns the first large value of a leaf at or after `slot`, or `nil` if there is none.
   ///
   /// The leaf is read again for each value, because moving a value changes the leaf.
   private func value(

@@ -14,8 +14,8 @@ package struct SearchKey {
   @inline(__always)
   package var count: Int { bytes.count }
 
-  /// Returns the eight bytes from `skipped` on, padded with zeros, as a number that sorts like the
-  /// bytes.
+  /// Returns the eight bytes after the first `skipped` bytes, padded with zeros past the end of the
+  /// key, as a number that sorts like the bytes.
   @inline(__always)
   package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
 }

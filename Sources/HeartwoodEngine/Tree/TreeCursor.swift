@@ -51,7 +51,7 @@ package final class TreeCursor {
 
   // MARK: Positioning
 
-  /// Moves to the first key that is not less than `key`.
+  /// Moves to the first key that is greater than or equal to `key`.
   ///
   /// - Returns: Whether there is such a key.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {

@@ -72,7 +72,9 @@ package struct TreeWriter {
   func checkLimits(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     guard key.count <= Limits.maxKeyByteCount else {
       throw StorageError(
-        .tooLarge, "The key has \(key.count) bytes, but the limit is \(Limits.maxKeyByteCount).")
+        .tooLarge,
+        "The key has \(key.count) bytes, but the limit is \(Limits.maxKeyByteCount). Use a shorter "
+          + "key.")
     }
     try Limits.requireValue(byteCount: valueCount)
   }

@@ -48,7 +48,7 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter allocator: The allocator of new segments, whose names are durable.
+  /// - Parameter allocator: The allocator of new segments, which also makes their names durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator
@@ -89,7 +89,7 @@ package struct LogWriter {
   ///   of the transaction.
   /// - Complexity: One write for each group, or one for each segment if the group spans several
   ///   segments. One sync of the directory if the transaction enters segments that were not created
-  ///   ahead.
+  ///   in advance.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -103,7 +103,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into at least one group.
+  /// Divides images and void ranges into one or more groups.
   ///
   /// Each header lists as many images as fit, then as many void ranges as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {

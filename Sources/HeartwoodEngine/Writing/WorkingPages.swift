@@ -134,7 +134,7 @@ package final class WorkingPages {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Removes the pages from `count` on, which must be free or discarded.
+  /// Removes the page with the number `count` and all later pages, which must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   /// Discards this transaction's version of a page.
@@ -160,8 +160,8 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Returns whether the innermost savepoint, or else the transaction, has its own copy of the
-  /// page.
+  /// Returns whether the page's bytes in memory can be replaced, because the innermost savepoint,
+  /// if there is one, would not restore them.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
@@ -232,9 +232,10 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers beyond the number to keep.
+  /// Frees all buffers in excess of `keptCount`.
   ///
-  /// This is not done within a transaction, because later pages reuse the buffers of spilled pages.
+  /// Do not call this method within a transaction, because later pages reuse the buffers of spilled
+  /// pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
