@@ -78,8 +78,9 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
+      // Evaluating the conditions of other objects may have discarded this object's edits.
       guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope),
-        !discardNoOpEdits(of: object)
+        object.hasChanges, !discardNoOpEdits(of: object)
       else { return nil }
       return try candidate(object, plan, content, scope)
     }
@@ -162,9 +163,13 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Returns the object with the given number if it is registered and has changes.
+  ///
+  /// An object that was set to the values of its row has none: its row may be newer than its values
+  /// in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),
-      object.hasChanges
+      object.hasChanges, !discardNoOpEdits(of: object)
     else { return nil }
     return object
   }

@@ -5,7 +5,7 @@ extension StoredValue {
   /// A stored value is treated as changed if and only if this method returns `false`.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
-      return first == second && first.utf8.elementsEqual(second.utf8)
+      return first.hasSameBytes(as: second)
     }
     return self == other
   }

@@ -10,7 +10,10 @@ extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
     // Scalars below U+0300 never combine with each other, and their UTF-8 bytes are below 0xCC.
-    if utf8.allSatisfy({ $0 < Self.firstComposableByte }) { return self }
+    let cannotCombine = utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.allSatisfy { $0 < Self.firstComposableByte }
+    }
+    if cannotCombine == true { return self }
     guard utf8.count > Self.composedCharacterCount else {
       return precomposedStringWithCanonicalMapping
     }
@@ -28,6 +31,19 @@ extension String {
   private static var firstComposableByte: UInt8 { 0xCC }
   /// The number of characters that are composed at a time.
   private static var composedCharacterCount: Int { 256 }
+
+  /// Returns whether both strings have the same UTF-8 bytes.
+  ///
+  /// Iterating over the UTF-8 view would take several times as long as over its storage.
+  func hasSameBytes(as other: String) -> Bool {
+    let quick = utf8.withContiguousStorageIfAvailable { first in
+      other.utf8.withContiguousStorageIfAvailable { second in
+        first.count == second.count && first.elementsEqual(second)
+      }
+    }
+    if case .some(.some(let isSame)) = quick { return isSame }
+    return utf8.elementsEqual(other.utf8)
+  }
 
   /// Compares the composed forms of two strings.
   ///

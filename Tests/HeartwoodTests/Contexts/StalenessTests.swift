@@ -47,6 +47,24 @@ struct StalenessTests {
     try context.save()
   }
 
+  @Test(.evidence("C-05"), arguments: [false, true])
+  func `unchanged related objects are evaluated as stored`(inChild: Bool) throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1, cars: 1) }
+    let context = fixture.context()
+    let child = inChild ? fixture.child(of: context) : context
+    let people: [Person] = ids.map { context.object(with: $0) }
+    people[0].age = 2
+    people[0].age = 1
+    people[1].nickname = "mine"
+    for id in ids { try fixture.change(id) { $0.age = 7 } }
+    var request = FetchRequest<Car>()
+    request.predicate = try QueryPredicate(format: "owner.age == 7")
+    #expect(try child.count(for: request) == 1)
+    #expect(try child.fetch(request).map(\.owner?.name) == ["Ada"])
+    #expect(context.updatedObjects == [people[1]])
+  }
+
   @Test(.evidence("S-05"))
   func `refreshing all objects keeps their identity`() throws {
     let fixture = try GraphFixture()
