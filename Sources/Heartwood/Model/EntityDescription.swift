@@ -24,14 +24,14 @@ final class EntityDescription: @unchecked Sendable {
   }
   /// Whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
-  /// The attributes that a save computes.
+  /// The derived attributes, which each save computes.
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
   var dependencies: [Dependency] = []
-  /// The slot of the property at each offset, relative to the first property; -1 between
-  /// properties.
+  /// The slot of the property at each offset, counted from the first property; -1 at offsets where
+  /// no property begins.
   ///
-  /// This is a table because every property setter looks up its slot.
+  /// Every property setter looks up its slot here, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -77,8 +77,10 @@ final class EntityDescription: @unchecked Sendable {
   /// The entity and all its subentities.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 
-  /// Returns whether the inverse of a property is an unordered to-many relationship, which lists
-  /// the referring object as a member.
+  /// Returns whether a property is a to-one relationship whose inverse is an unordered to-many
+  /// relationship.
+  ///
+  /// The inverse then lists the referring objects as its members.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
@@ -98,7 +100,9 @@ final class EntityDescription: @unchecked Sendable {
 
 /// The attributes of an index, and whether they are unique.
 struct IndexDescription {
-  /// The entity that declares the index, which also covers the objects of subentities.
+  /// The entity that declares the index.
+  ///
+  /// The index also covers the objects of its subentities.
   unowned let entity: EntityDescription
   /// The position among the indexes that the entity itself declares.
   let position: Int

@@ -11,11 +11,11 @@ protocol PropertyStorage: SendableMetatype {
   static var isNestedOptional: Bool { get }
   /// Returns whether the values of the property, or their raw values, have the given type.
   ///
-  /// It makes no difference whether either type is an optional.
+  /// An optional type counts as the same type as the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
-  /// Returns the stored representation of an attribute.
+  /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
-  /// Sets an attribute.
+  /// Sets the attribute at a location in memory.
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
 

@@ -10,8 +10,8 @@ enum ClassLayout {
 
     /// The wrapper type, or `nil` if the field is not a property of the model.
     var storage: (any PropertyStorage.Type)? { type as? any PropertyStorage.Type }
-    /// The property's name in the class, without the underscore that precedes the storage of a
-    /// wrapper.
+    /// The property's name as declared in the class, without the leading underscore of a property
+    /// wrapper's backing storage.
     var name: String { String(label.drop { $0 == "_" }) }
   }
 

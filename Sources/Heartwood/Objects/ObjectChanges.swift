@@ -21,7 +21,7 @@ final class ObjectChanges {
   /// Nothing else refers to such a copy, so an in-place mutation can change it. Otherwise, the
   /// mutation would have to copy the list.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the sets of current members, by slot, which serve the same purpose.
+  /// Spare copies of the sets of current members, by slot, for the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The object's ID space, set when the object has left its context.
