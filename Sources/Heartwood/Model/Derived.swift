@@ -39,8 +39,8 @@ struct DerivationFormula {
   let name: String
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
-  /// The source attribute, or `nil` if the value is the number of related objects or the time of the
-  /// save.
+  /// The source attribute, or `nil` if the value is the number of related objects or the time of
+  /// the save.
   var attribute: AnyKeyPath?
   /// The closure that computes the value, or returns `nil` if the value does not fit in the type of
   /// the derived attribute.

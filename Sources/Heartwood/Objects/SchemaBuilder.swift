@@ -118,7 +118,9 @@ struct SchemaBuilder {
         return try field.storage?.value(at: object.memory + field.offset) ?? .null
       }
     } catch {
-      fail("The declared value of \(type).\(field.name) cannot be stored: \(error)")
+      fail(
+        "The declared value of \(type).\(field.name) cannot be stored. Declare a value that its "
+          + "type can encode. The error was: \(error)")
       return [.null]
     }
   }

@@ -1,9 +1,9 @@
 /// The changes that a context saves in one transaction.
 ///
 /// The request determines the new values of each object from the merge policy and from the changes
-/// that other contexts have made since the object was read; ``RowChanges`` determines their
-/// consequences. Objects are updated only after the commit has succeeded, so that a failed save
-/// changes nothing.
+/// that other contexts have made since the object was read; ``RowChanges`` determines the
+/// consequences for other rows. Objects are updated only after the commit has succeeded, so a
+/// failed save leaves them unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {

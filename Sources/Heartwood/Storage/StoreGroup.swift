@@ -172,9 +172,9 @@ final class StoreGroup: Sendable {
   private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already has this store (\(attached.name)). Use that store, or remove it before "
-        + "you add this one. A copy of a store counts as the same store, because its objects have "
-        + "the same IDs.")
+      "The container already has this store (\(attached.name)). Use that store, or remove it "
+        + "before you add this one. A copy of a store counts as the same store, because its "
+        + "objects have the same IDs.")
   }
 
   /// Checks that no class with an entity's name is assigned to a store.

@@ -7,7 +7,7 @@ final class UndoLog {
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    /// A member was removed, from a position if the relationship is ordered.
+    /// A member was removed; the position is `nil` if the relationship is unordered.
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members were removed at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])

@@ -19,7 +19,8 @@ struct TemporaryNumbers {
     }
   }
 
-  // Most contexts insert few objects, so large blocks from the start would exhaust the row IDs.
+  // Most contexts insert few objects. If the first block were large, most of its row IDs would be
+  // wasted.
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 
