@@ -13,8 +13,8 @@ public import Foundation
 ///
 /// The computed value is visible after the save and replaces any value that the program has set.
 /// The source must not be a derived attribute itself. If there is no source value, the save sets
-/// the attribute to `nil`. An attribute that is not optional is set to the initial value that it
-/// has in new objects.
+/// the attribute to `nil`. A non-optional attribute is set to the initial value that it has in new
+/// objects instead.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula

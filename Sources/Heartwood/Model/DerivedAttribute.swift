@@ -28,8 +28,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// The dependency is kept by that other entity, whose changes require the attribute to be
-/// recomputed.
+/// That other entity keeps the dependency, because changes to its objects require the attribute to
+/// be recomputed.
 struct Dependency {
   /// The entity with the derived attribute, from which `relationship` leads to the source objects.
   unowned let entity: EntityDescription

@@ -21,7 +21,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unknownProperty = Kind(name: "unknownProperty")
     /// The model has an error; the message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
-    /// The store was written with a model that cannot be migrated to the program's model.
+    /// The store's model cannot be migrated to the program's model.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
     /// An object that belongs to another context, or to none, was used in this one.
     public static let foreignObject = Kind(name: "foreignObject")

@@ -6,7 +6,8 @@
 struct RelationshipMigration {
   let step: MigrationStep
 
-  /// Two related objects: the owner of the relationship, and the object at its other end.
+  /// Two related objects: the owner of a relationship, and an object that the relationship leads
+  /// to.
   typealias Pair = (own: ObjectNumber, other: ObjectNumber)
 
   func run() throws {
