@@ -49,8 +49,8 @@ extension PersistentContainer {
   ///   - token: The generation to revert to.
   ///   - known: A generation. If any object has changed since then, the method throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes. Their token is that of the generation that the call created or, if
-  ///   that generation no longer exists, of the newest one.
+  /// - Returns: The changes. Their token stands for the generation that the call created or, if
+  ///   that generation no longer exists, for the newest one.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;

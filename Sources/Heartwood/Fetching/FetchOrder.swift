@@ -118,7 +118,7 @@ extension FetchOrder.Term {
   }
 
   /// Returns a negative number if the first value precedes the second and a positive number if it
-  /// follows, ignoring the reversal.
+  /// follows, as if the term were not reversed.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }

@@ -64,7 +64,8 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// The lists that any object may belong to.
+  /// The lists without a requirement that the directory can use, so that any object may belong to
+  /// them.
   private let others: [LiveList]
   private let ranges: [Ranges]
 

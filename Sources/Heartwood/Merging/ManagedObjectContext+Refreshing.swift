@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     let property: PropertyDescription
     /// The target in this context.
     let target: ToOneTarget
-    /// The target in the row at the previous read.
+    /// The target that the row had when the object was last read.
     let original: StoredValue?
   }
 

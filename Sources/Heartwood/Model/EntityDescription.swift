@@ -1,4 +1,4 @@
-/// An entity with the declarations of its class and its superclasses.
+/// The description of an entity: the declarations of its class, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
   // @unchecked because an entity is changed only while the schema is built, by a single thread.
   let name: String
@@ -108,9 +108,9 @@ struct IndexDescription {
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether an attribute is derived over a relationship.
+  /// Whether any of the attributes is derived from related objects.
   ///
-  /// The index entries are then known only after the related rows have been written.
+  /// If so, the index entries are known only after the related rows have been written.
   let isOverRelationship: Bool
 }
 

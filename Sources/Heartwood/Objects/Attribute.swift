@@ -1,4 +1,4 @@
-/// A property that is stored with its object.
+/// An attribute of an object: a property whose value is stored in the object's row.
 ///
 /// ```swift
 /// @Attribute var name: String = ""

@@ -1,6 +1,7 @@
 /// The memory layout of a class's stored properties, as reported by the Swift runtime.
 ///
-/// Properties without a wrapper may have any type; only their offsets matter here.
+/// Properties without a wrapper may have any type. They are listed too, although they do not belong
+/// to the model.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {

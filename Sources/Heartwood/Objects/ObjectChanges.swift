@@ -1,6 +1,7 @@
 /// The changes made to an object since it was read or inserted.
 final class ObjectChanges {
-  /// The stored value of each property that has been set since the object was read, by slot.
+  /// For each property that has been set since the object was read, the value that it had before,
+  /// by slot.
   var originals: [Int: StoredValue] = [:]
   /// The number of changes recorded so far.
   var count = 0

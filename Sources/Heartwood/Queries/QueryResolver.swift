@@ -15,7 +15,7 @@ final class QueryResolver {
   private var depth = 0
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
-  /// The number of variables that must be stored, including the fetched object.
+  /// The number of variables that a scope must store, including the fetched object.
   private(set) var variableCount = 1
   /// Whether the predicate depends on objects other than the fetched object.
   private(set) var dependsOnOtherObjects = false

@@ -96,8 +96,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // The target may also be an object that got a permanent number and was removed before it
-        // was saved.
+        // An object that got a permanent number and was removed before it was saved has no row
+        // either.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null

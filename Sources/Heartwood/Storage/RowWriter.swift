@@ -230,8 +230,8 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the objects listed for an object in a keyspace of edges or in an index over a
-  /// reference.
+  /// Returns the objects that a keyspace of edges, or an index over a to-one relationship, lists
+  /// for an object.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []

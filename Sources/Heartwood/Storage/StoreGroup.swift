@@ -177,9 +177,9 @@ final class StoreGroup: Sendable {
         + "objects have the same IDs.")
   }
 
-  /// Checks that no class with an entity's name is assigned to a store.
+  /// Checks that no store of the container has a class with the name of the given entity.
   ///
-  /// - Throws: `invalidModel` if such a class is assigned.
+  /// - Throws: `invalidModel` if a store has such a class.
   func requireUnassigned(_ entity: EntityDescription) throws {
     try Self.requireUnassigned(entity, attachedStores)
   }
