@@ -4,8 +4,9 @@ public import Foundation
 ///
 /// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
 /// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
-/// generation. Objects are neither validated nor notified. Objects in memory keep their values
-/// until they are fetched again or refreshed. A batch request never moves the pin of a context.
+/// generation. No object is validated, and no callback is called. Objects in memory keep their
+/// values until they are fetched again or refreshed. A batch request never moves the pin of a
+/// context.
 public protocol BatchRequest {}
 
 /// The content of a batch result.
@@ -226,7 +227,8 @@ final class BatchRowContent {
       } catch {
         throw ObjectGraphError(
           .validation,
-          "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+          "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored. Set a "
+            + "value that its type can encode. The error was: \(error)")
       }
     } catch {
       failure = failure ?? error

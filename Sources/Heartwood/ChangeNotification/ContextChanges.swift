@@ -48,7 +48,8 @@ extension ManagedObjectContext {
   /// Task { for await change in changes where change.kind == .didSave { … } }
   /// ```
   ///
-  /// - Complexity: While there is an observer, one set entry for each changed object.
+  /// - Complexity: While there is an observer, each change to an object inserts one element into a
+  ///   set.
   public var changes: some AsyncSequence<ContextChange, Never> & Sendable {
     let queue = ContextChangeQueue()
     changeQueues.removeAll { $0.queue == nil }
@@ -138,7 +139,7 @@ private struct ContextChanges: AsyncSequence, Sendable {
     ) async -> ContextChange? {
       while true {
         if let change = queue.next() { return change }
-        // Returns a change that was added after the check above and before the sequence ended.
+        // If the sequence has ended, return a change that was added after the check above.
         guard await wakeups.next(isolation: actor) != nil else { return queue.next() }
       }
     }

@@ -108,10 +108,10 @@ final class ContextObserver {
 extension ManagedObjectContext: Observable {
   /// Whether observers can track the context's objects and its lists of changed objects.
   ///
-  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when a
-  /// stored property that they have read gets another value. The cause makes no difference: the
-  /// property can be set, or its object can be read again, merged or rolled back. If a user
-  /// interface displays the context's objects, turn tracking on before reading any of them.
+  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when the
+  /// value of a stored property that they have read changes, whether the property was set or its
+  /// object was refreshed, merged or rolled back. If a user interface displays the context's
+  /// objects, turn tracking on before reading any of them.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true

@@ -11,9 +11,9 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
   ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Independent of the size of the store. The method reads the pages written between
-  ///   the two generations a few times, and two rows for each updated object. Memory use grows with
-  ///   the number of changed objects.
+  /// - Complexity: Independent of the size of the store. The method reads the database pages
+  ///   written between the two generations a few times, and two rows for each updated object.
+  ///   Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -38,6 +38,7 @@ extension PersistentContainer {
   /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
   /// Callbacks, delete rules and validation do not run, because the store has already been in this
   /// state.
+  ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
   /// are not notified; merge the returned changes or the history into them.
   ///
@@ -48,8 +49,8 @@ extension PersistentContainer {
   ///   - token: The generation to revert to.
   ///   - known: A generation. If any object has changed since then, the method throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes. Their token is that of the generation that the call created or, if
-  ///   that generation no longer exists, of the newest one.
+  /// - Returns: The changes. Their token stands for the generation that the call created or, if
+  ///   that generation no longer exists, for the newest one.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
   ///   changed object; `incompatibleSchema` if the generation was written with another model;

@@ -18,8 +18,9 @@ extension PersistentContainer {
   ///
   /// The generation then stays readable until ``releaseGeneration(_:)`` is called, even if no
   /// context is pinned to it, and even after the program has ended. The required disk space is
-  /// bounded, because the store keeps at most one older version of each page. If the token covers
-  /// several stores, either all of them retain their generations under the name, or none does.
+  /// bounded, because the store keeps at most one older version of each database page for each
+  /// name. If the token covers several stores, either all of them retain their generations under
+  /// the name, or none does.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")

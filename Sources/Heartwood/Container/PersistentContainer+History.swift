@@ -10,7 +10,7 @@ extension PersistentContainer {
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
   /// - Throws: `historyExpired` if some of the transactions have been deleted; `foreignStore` if
   ///   the token belongs to other stores; `corrupt` or `io`.
-  /// - Complexity: Reads each page that contains the returned transactions once.
+  /// - Complexity: Reads each database page that contains returned transactions once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -40,10 +40,11 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the transactions after a date, according to the clocks of the writers.
+  /// Returns the transactions after a date, according to the clocks of the processes that wrote
+  /// them.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Reads each page of the history once.
+  /// - Complexity: Reads each database page of the history once.
   public func fetchHistory(after date: Date) throws -> [PersistentHistoryTransaction] {
     try fetchHistory(after: nil as PersistentHistoryToken?).filter { $0.timestamp > date }
   }
@@ -63,7 +64,7 @@ extension PersistentContainer {
   ///     The tokens of these consumers then expire. Until the consumers register again, they do not
   ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
-  /// - Complexity: Deletes one row for each entry, and syncs once.
+  /// - Complexity: Deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -73,7 +74,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Deletes the transactions before a date, according to the clocks of the writers.
+  /// Deletes the transactions before a date, according to the clocks of the processes that wrote
+  /// them.
   ///
   /// The deletion stops at the first transaction that is not older than the date. Unless `force` is
   /// `true`, it also stops at the position of the slowest registered consumer.
@@ -82,7 +84,7 @@ extension PersistentContainer {
   ///   - date: The date before which transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; errors from writing the store.
-  /// - Complexity: Reads the deleted entries, deletes one row for each of them, and syncs once.
+  /// - Complexity: Reads and deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in

@@ -10,8 +10,9 @@ extension PersistentContainer {
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest one, as with
-  /// ``QueryGenerationToken/current``. To return to a generation, name it before the call. Batched
-  /// results become invalid and must be fetched again. No thread may be reading during the call.
+  /// ``QueryGenerationToken/current``. To return to its generation later, give the generation a
+  /// name before the call. Batched results become invalid and must be fetched again. No thread may
+  /// be reading during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
   ///   `busyTimeout`, in which case nothing has changed; `closed` or `io`.

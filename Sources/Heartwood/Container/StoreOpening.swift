@@ -88,7 +88,8 @@ extension Schema {
     guard let first = failures.first else { return }
     guard failures.count > 1 else { throw first }
     var all = ObjectGraphError(
-      .invalidModel, "The model has \(failures.count) errors, which `failures` lists.")
+      .invalidModel,
+      "The model has \(failures.count) errors, which `failures` lists. Correct each of them.")
     all.failures = failures
     throw all
   }

@@ -11,7 +11,8 @@ import Synchronization
 final class ConfinementCheck {
   /// The thread that is using the context, or 0 if there is none.
   private let user = Atomic<UInt>(0)
-  /// The number of nested uses by that thread, which is the only one to access this variable.
+  /// The number of nested uses by the thread that is using the context; no other thread accesses
+  /// this variable.
   private var depth = 0
 
   private static let isOn: Bool = {

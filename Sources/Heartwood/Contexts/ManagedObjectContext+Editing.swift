@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
   /// - Complexity: O(related objects), all of which are loaded. Cascades use heap memory instead of
-  ///   stack space.
+  ///   stack space, so a long cascade does not overflow the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -76,7 +76,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // An unsaved object has no row that other rows could still refer to.
+      // References to a saved object stay in place. An unsaved object has no row, so nothing can
+      // refer to it any more.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }

@@ -144,7 +144,7 @@ extension ManagedObjectContext {
     switch rootContext.generationAfterSave {
     case .unpin: for storeContext in rootContext.storeContexts { storeContext.pin = .none }
     case .advance:
-      // If another commit has replaced the generation already, the next read pins the newest one.
+      // If a later commit has already replaced the generation, the next read pins the newest one.
       do { try rootContext.pinNewest((self, saved)) } catch { advance() }
     }
   }

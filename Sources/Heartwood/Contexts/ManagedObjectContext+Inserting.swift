@@ -49,8 +49,8 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "A \(type(of: object)) of another context cannot be inserted. An object can belong to only "
-          + "one context.")
+        "A \(type(of: object)) of another context cannot be inserted, because an object can belong "
+          + "to only one context. Save it there, and look it up in this context by its objectID.")
     }
     guard !object.hasRow else {
       fatalError(

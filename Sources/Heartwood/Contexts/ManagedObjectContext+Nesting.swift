@@ -144,7 +144,8 @@ extension ManagedObjectContext {
 
   /// Applies the changes of an object to the parent's object.
   ///
-  /// - Parameter before: The parent's members of the relationships that were changed here.
+  /// - Parameter before: The members that the changed relationships had in the parent before the
+  ///   push, by slot.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {

@@ -2,8 +2,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
   /// The method does not read the store, and the row need not exist. A temporary ID identifies the
-  /// object that was inserted in this context, a parent or a child, even after a save. In
-  /// other contexts, the method returns a fault without a row.
+  /// object that was inserted in this context, a parent or a child, even after a save. For such an
+  /// ID from elsewhere, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
@@ -93,8 +93,10 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads the derived attributes of a row again, because recomputing them does not change the
-  /// row's version.
+  /// Reads the derived attributes of a row again.
+  ///
+  /// They may differ even if the row's version is the same, because recomputing them does not
+  /// change the version.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {

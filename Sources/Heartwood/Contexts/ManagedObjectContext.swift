@@ -1,4 +1,4 @@
-/// A workspace for objects, whose changes a save commits as one generation.
+/// A workspace for objects; a save commits all changes to them as one generation.
 ///
 /// A context and its objects must be used by one thread at a time. Debug builds trap if two threads
 /// use a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
@@ -78,7 +78,8 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// Unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
-  /// The numbers of objects whose members were loaded without the objects that were deleted here.
+  /// The numbers of objects whose loaded member lists omit objects that were deleted in this
+  /// context.
   var hidingMembers: Set<ObjectNumber> = []
   /// The generation of the last save, if all objects of the context were up to date with it.
   var upToDate: Generation?

@@ -1,5 +1,5 @@
-/// A new object that leaves its context, because the context already has another object for the row
-/// that the new object was saved as (C-12).
+/// A new object that leaves its context, because a save merged it into a row for which the context
+/// already has another object (C-12).
 struct ReplacedObject {
   let context: ManagedObjectContext
   let object: ManagedObject

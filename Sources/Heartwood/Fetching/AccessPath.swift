@@ -1,4 +1,4 @@
-/// A way to access the rows of a plan.
+/// A way to find the rows of a fetch plan.
 struct AccessPath {
   enum Kind {
     /// A scan of all rows of the entities.
@@ -15,8 +15,8 @@ struct AccessPath {
   /// Whether entries are read backwards to yield the requested order, or `nil` if the path does not
   /// yield that order.
   var direction: Bool?
-  /// The number of leading sort terms by which rows are already ordered, or `nil` if the order is
-  /// not partial.
+  /// The number of leading sort terms by which the path orders the rows, if these are not all
+  /// terms; otherwise `nil`.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -35,7 +35,7 @@ struct AccessPlanner {
   private static let entryCost = 0.3
   /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// The assumed selectivity of a condition without an estimate.
+  /// The assumed share of rows that meet a condition for which there is no estimate.
   private static let unknownShare = 0.4
 
   let plan: FetchPlan
@@ -96,7 +96,8 @@ struct AccessPlanner {
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the combined selectivity of all conditions except those on the given properties.
+    /// Returns the estimated share of rows that meet all conditions except those on the given
+    /// properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)

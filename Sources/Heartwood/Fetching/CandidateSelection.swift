@@ -1,4 +1,4 @@
-/// The candidates that a fetch keeps during its search.
+/// The objects that a fetch has found so far and that its result may contain.
 struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 

@@ -118,7 +118,7 @@ extension FetchOrder.Term {
   }
 
   /// Returns a negative number if the first value precedes the second and a positive number if it
-  /// follows, ignoring the reversal.
+  /// follows, as if the term were not reversed.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
@@ -181,9 +181,9 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a string property compares strings in the same way as stored values,
-  /// even if another descriptor of the request requires objects. On Darwin, `compare` would use a
-  /// locale.
+  /// A plain descriptor of a string property must order strings as stored values are ordered, even
+  /// if another descriptor of the request compares objects in memory. On Darwin, `compare` would
+  /// use a locale instead.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in

@@ -38,7 +38,7 @@ struct FetchPlan {
     self.limit = limit
   }
 
-  /// Returns the conjuncts of an expression.
+  /// Splits an expression into conditions that must all hold.
   private static func conjuncts(of expression: QueryExpression?) -> [QueryExpression] {
     switch expression {
     case nil: []
@@ -74,7 +74,7 @@ struct FetchPlan {
   /// Whether there are no conditions, so that every row matches.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
-  /// The number of conjuncts.
+  /// The number of conditions, all of which must hold.
   var conditionCount: Int { resolved.conditions.count }
 
   /// The name of each condition.

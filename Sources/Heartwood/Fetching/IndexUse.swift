@@ -13,7 +13,7 @@ struct IndexUse {
   let slots: [Int]
   /// The attributes by which the entries are ordered.
   ///
-  /// The attributes before them have the same values in all entries.
+  /// The attributes that precede them in the index have the same values in all entries.
   let orderedSlots: [Int]
   /// The attributes that have the same values in all entries.
   let fixedSlots: [Int]
@@ -49,7 +49,7 @@ struct PropertyDemand {
 extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
-  /// If a use would exceed the maximum, it restricts fewer attributes.
+  /// An index use that would need more lookups restricts fewer attributes.
   private static let maxLookups = 1000
 
   /// The names of the attributes, separated by commas.
@@ -172,7 +172,8 @@ extension IndexUse {
       }
       isBackwards = term.isReversed
     }
-    // Equal rows are ordered by number, so no other attribute may follow.
+    // Rows with equal sort values must be in the order of their numbers, so the index must not
+    // order them by a further attribute.
     guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
     return order.endsReversed
   }

@@ -1,6 +1,6 @@
 /// The aggregated values of a group of objects with a common key.
 public struct AggregateGroup<Key, Values> {
-  /// The common value.
+  /// The value that the objects of the group have in common.
   public let key: Key
   /// The aggregated value, or a tuple of several values.
   public let values: Values

@@ -14,9 +14,9 @@ struct ListDirectory {
     private var ends: [StoredValue?] = []
 
     struct Range {
-      /// The inclusive bounds of the range; a bound is `nil` if the range is unbounded on that
-      /// side.
+      /// The least value of the range, or `nil` if the range has no lower bound.
       let lower: StoredValue?
+      /// The greatest value of the range, or `nil` if the range has no upper bound.
       let upper: StoredValue?
       let list: LiveList
     }
@@ -64,7 +64,8 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// The lists that any object may belong to.
+  /// The lists without a requirement that the directory can use, so that any object may belong to
+  /// them.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
@@ -118,7 +119,8 @@ struct ListDirectory {
 extension PropertyDemand {
   /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // A value that is unordered with itself, such as NaN, is unordered with all others.
+    // A value that has no order even relative to itself, such as NaN, has no order relative to any
+    // value.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

@@ -1,8 +1,9 @@
 /// The result of a request, kept equal to what a new fetch would return.
 ///
 /// The list stores the order and the sort keys of objects; it retains an object only after the
-/// object has been accessed. The ``ResultsFeed`` of the store context first reports the objects
-/// whose positions may have changed, and then tells the list to apply these changes.
+/// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
+/// of the objects that may have changed, and then calls ``update(isUpdated:)`` to apply them to the
+/// list.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
@@ -157,7 +158,8 @@ final class LiveList {
     }
   }
 
-  /// Fetches the entries missing at the end of a list with a limit.
+  /// If the list has a fetch limit and has become too short, fetches the entries that now belong at
+  /// its end, and returns their numbers.
   private func refill() throws -> [ObjectNumber] {
     guard !isComplete, let limit = query.limit, tree.count < query.offset + limit else { return [] }
     let found = try query.fetch(feed.storeContext)

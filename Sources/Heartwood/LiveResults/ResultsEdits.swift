@@ -71,8 +71,8 @@ struct ResultsEdits {
 
   /// Returns the indices of a longest increasing subsequence, whose elements need not move.
   ///
-  /// Each pile ends with the least possible last element of an increasing subsequence of its length
-  /// (C. Schensted, 1961).
+  /// For each length, the method keeps the least element with which an increasing subsequence of
+  /// that length can end (C. Schensted, 1961).
   static func longestIncreasingSubsequence(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []

@@ -9,8 +9,8 @@ final class ResultsFeed: ContextFollower {
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The lists by entity, except those that are always refetched, or `nil` after a list was added
-  /// or removed.
+  /// The directories of the lists by entity, without the lists that are always refetched; `nil` if
+  /// they must be created again because a list was added or removed.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
@@ -101,7 +101,8 @@ final class ResultsFeed: ContextFollower {
     guard !isUpdating, !lists.isEmpty else { return }
     isUpdating = true
     defer { isUpdating = false }
-    // Loading objects during an update may change other objects.
+    // Loading objects during an update may change other objects, so repeat the update until nothing
+    // has changed.
     for _ in 0..<Self.roundLimit {
       let view = try rootView()
       let isNews = !changed.isEmpty || mustExamineAll || didParentChange
@@ -124,7 +125,8 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Runs `body` while the context reads one generation, even if it is not pinned.
+  /// Runs `body` while the context reads only the generation of a view, even if the context is not
+  /// pinned.
   private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
     guard storeContext.parent == nil else { return try body() }
     let before = storeContext.pin

@@ -65,12 +65,12 @@ extension ManagedObjectContext {
 
   // MARK: Keeping changes
 
-  /// A to-one relationship with an unsaved change, held while its object is read again.
+  /// A to-one relationship with an unsaved change, remembered while its object is read again.
   private struct ChangedReference {
     let property: PropertyDescription
     /// The target in this context.
     let target: ToOneTarget
-    /// The target in the row at the previous read.
+    /// The target that the row had when the object was last read.
     let original: StoredValue?
   }
 
@@ -78,8 +78,8 @@ extension ManagedObjectContext {
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // Hold new target objects themselves, because their numbers are not valid while the reference
-    // is reset.
+    // Keep each target as an object rather than as a number, because a new object has only a
+    // temporary number, which a save replaces.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]

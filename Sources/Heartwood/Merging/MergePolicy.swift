@@ -3,8 +3,8 @@
 /// Two kinds of objects are in conflict: those that another context has changed since they were
 /// read, and those that would have the same unique values.
 ///
-/// Conflicts are detected property by property, so all merging policies keep a change that only one
-/// side made. The policies have the same meanings as in Core Data.
+/// The policies that merge by property, and custom policies, keep a change to a property that only
+/// one side made. The policies have the same meanings as in Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback

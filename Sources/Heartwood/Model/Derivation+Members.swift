@@ -1,4 +1,4 @@
-/// Computes values from all objects of a to-many relationship.
+/// Derivations that compute a value from all objects of a to-many relationship.
 extension Derivation {
   private static func members(
     _ name: String, _ members: AnyKeyPath, _ attribute: AnyKeyPath?,
@@ -20,7 +20,7 @@ extension Derivation where Value: FixedWidthInteger {
 extension Derivation where Value: Numeric {
   /// The sum of an attribute over the objects of a relationship, or 0 if there are none.
   ///
-  /// Saving throws `validation` if the sum does not fit in the type.
+  /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
   ) -> Derivation {
@@ -30,7 +30,7 @@ extension Derivation where Value: Numeric {
   /// The sum of the non-`nil` values of an attribute over the objects of a relationship, or 0 if
   /// there are none.
   ///
-  /// Saving throws `validation` if the sum does not fit in the type.
+  /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
   ) -> Derivation {
@@ -75,7 +75,7 @@ extension Derivation {
     Self.members("max", members, attribute) { try first($0, by: >) }
   }
 
-  /// Returns the value that precedes all others.
+  /// Returns the value that precedes all others, or `null` if there are no values.
   private static func first<Wrapped: AttributeValue>(
     _ values: [StoredValue], by precedes: (Wrapped, Wrapped) -> Bool
   ) throws -> StoredValue where Value == Wrapped? {

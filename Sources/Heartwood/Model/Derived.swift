@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares an attribute whose value each save computes from other attributes.
+/// Declares an attribute whose value is computed from other attributes by each save.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -12,8 +12,9 @@ public import Foundation
 /// ```
 ///
 /// The computed value is visible after the save and replaces any value that the program has set.
-/// The source must not be a derived attribute itself. If there is no source value, the attribute is
-/// `nil`, or has the initial value of a new object if it is not optional.
+/// The source must not be a derived attribute itself. If there is no source value, the save sets
+/// the attribute to `nil`. A non-optional attribute is set to the initial value that it has in new
+/// objects instead.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
@@ -38,12 +39,16 @@ struct DerivationFormula {
   let name: String
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
+  /// The source attribute, or `nil` if the value is the number of related objects or the time of
+  /// the save.
   var attribute: AnyKeyPath?
-  /// The closure that computes the value, or returns `nil` if the value does not fit in the type.
+  /// The closure that computes the value, or returns `nil` if the value does not fit in the type of
+  /// the derived attribute.
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the
-  /// attribute that are not `nil`. Without an attribute, it contains the numbers of the related
-  /// objects. With neither an attribute nor a relationship, it contains the time of the save.
+  /// source attribute, except those that are `nil`. If there is no source attribute, it contains
+  /// the numbers of the related objects. If there is no relationship either, it contains the time
+  /// of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 }
 
@@ -68,7 +73,7 @@ extension Derivation {
 }
 
 extension Derivation where Value == String {
-  /// The string without case and diacritics, for searches that ignore both.
+  /// The string with differences of case and diacritics removed, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     canonical(of: source)
   }
@@ -83,7 +88,7 @@ extension Derivation where Value == String {
 }
 
 extension Derivation where Value == String? {
-  /// The string without case and diacritics, for searches that ignore both.
+  /// The string with differences of case and diacritics removed, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     canonical(of: source)
   }
@@ -113,7 +118,7 @@ extension Derivation where Value == Date? {
   public static var now: Derivation { time }
 }
 
-// MARK: From an object it refers to
+// MARK: From a related object
 
 extension Derivation {
   private static func copy(of relationship: AnyKeyPath, attribute: AnyKeyPath) -> Derivation {

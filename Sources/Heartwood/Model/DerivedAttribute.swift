@@ -15,8 +15,8 @@ struct DerivedAttribute {
   /// Whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
-  /// Returns the value computed from the values of the sources, or `nil` if it does not fit in the
-  /// type.
+  /// Returns the derived value for the given source values, or `nil` if it does not fit in the type
+  /// of the attribute.
   func value(_ sources: [StoredValue]) throws -> StoredValue? {
     let value = try formula.compute(sources.filter { !$0.isNull })
     guard value == .null, case .attribute(_, isOptional: false) = property.kind else {
@@ -26,7 +26,10 @@ struct DerivedAttribute {
   }
 }
 
-/// A derived attribute of another entity that is computed from the objects of this entity.
+/// A derived attribute that is computed from the objects of another entity.
+///
+/// That other entity keeps the dependency, because changes to its objects require the attribute to
+/// be recomputed.
 struct Dependency {
   /// The entity with the derived attribute, from which `relationship` leads to the source objects.
   unowned let entity: EntityDescription

@@ -11,7 +11,7 @@
 public struct Entity {
   /// The name in the store.
   public var name: String
-  /// Whether only subclasses have instances.
+  /// Whether the class is abstract: only its subclasses have instances.
   public var isAbstract: Bool
   /// The entity's names in earlier versions of the model.
   public var renamedFrom: [String]
@@ -21,7 +21,7 @@ public struct Entity {
   ///
   /// - Parameters:
   ///   - name: The name in the store, which must never change.
-  ///   - isAbstract: Whether only subclasses have instances.
+  ///   - isAbstract: Whether the class is abstract: only its subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
@@ -38,7 +38,8 @@ public struct Entity {
 /// A rule for all objects of an entity: ``Unique``, ``Index``, ``Inverse`` or ``Derived``.
 public protocol EntityRule {}
 
-/// Declares that no two objects have the same values of some attributes.
+/// Declares that no two objects of an entity may have the same combination of values in the given
+/// attributes.
 ///
 /// `nil` does not equal any value, not even another `nil`.
 public struct Unique: EntityRule {
@@ -57,8 +58,10 @@ public struct Index: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares that two relationships are inverses of each other, if neither of their property
-/// wrappers declares this.
+/// Declares that two relationships are inverses of each other.
+///
+/// Use this rule if neither of the two property wrappers declares the other relationship as its
+/// inverse.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath

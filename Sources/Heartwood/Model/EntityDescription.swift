@@ -1,4 +1,4 @@
-/// An entity with the declarations of its class and its superclasses.
+/// The description of an entity: the declarations of its class, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
   // @unchecked because an entity is changed only while the schema is built, by a single thread.
   let name: String
@@ -24,14 +24,14 @@ final class EntityDescription: @unchecked Sendable {
   }
   /// Whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
-  /// The attributes that a save computes.
+  /// The derived attributes, which each save computes.
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
   var dependencies: [Dependency] = []
-  /// The slot of the property at each offset, relative to the first property; -1 between
-  /// properties.
+  /// The slot of the property at each offset, counted from the first property; -1 at offsets where
+  /// no property begins.
   ///
-  /// This is a table because every property setter looks up its slot.
+  /// Every property setter looks up its slot here, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -77,8 +77,10 @@ final class EntityDescription: @unchecked Sendable {
   /// The entity and all its subentities.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 
-  /// Returns whether the inverse of a property is an unordered to-many relationship, which lists
-  /// the referring object as a member.
+  /// Returns whether a property is a to-one relationship whose inverse is an unordered to-many
+  /// relationship.
+  ///
+  /// The inverse then lists the referring objects as its members.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
@@ -98,15 +100,17 @@ final class EntityDescription: @unchecked Sendable {
 
 /// The attributes of an index, and whether they are unique.
 struct IndexDescription {
-  /// The entity that declares the index, which also covers the objects of subentities.
+  /// The entity that declares the index.
+  ///
+  /// The index also covers the objects of its subentities.
   unowned let entity: EntityDescription
   /// The position among the indexes that the entity itself declares.
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether an attribute is derived over a relationship.
+  /// Whether any of the attributes is derived from related objects.
   ///
-  /// The index entries are then known only after the related rows have been written.
+  /// If so, the index entries are known only after the related rows have been written.
   let isOverRelationship: Bool
 }
 

@@ -6,13 +6,14 @@ public struct ObjectGraphError: Error, Sendable {
   public struct Kind: Hashable, Sendable {
     let name: String
 
-    /// Another context changed an object after it was read here.
+    /// Another context saved a change to an object after this context had read the object.
     public static let mergeConflict = Kind(name: "mergeConflict")
     /// Two objects would have the same values of attributes that the model declares unique.
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// Objects fail the validation of their class; ``ObjectGraphError/failures`` lists them.
     public static let validation = Kind(name: "validation")
-    /// An object cannot be deleted while other objects refer to it.
+    /// An object cannot be deleted because a relationship with the delete rule `deny` still has
+    /// related objects.
     public static let deniedDelete = Kind(name: "deniedDelete")
     /// A class is not part of the model.
     public static let unknownEntity = Kind(name: "unknownEntity")
@@ -20,7 +21,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unknownProperty = Kind(name: "unknownProperty")
     /// The model has an error; the message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
-    /// The store was created with a model that cannot be migrated to this one.
+    /// The store's model cannot be migrated to the program's model.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
     /// An object that belongs to another context, or to none, was used in this one.
     public static let foreignObject = Kind(name: "foreignObject")
@@ -46,7 +47,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let numericOverflow = Kind(name: "numericOverflow")
     /// The format of a predicate cannot be parsed; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
-    /// The `willSave` callbacks keep changing objects.
+    /// The `willSave` callbacks were still changing objects after 100 rounds.
     public static let saveDidNotConverge = Kind(name: "saveDidNotConverge")
   }
 

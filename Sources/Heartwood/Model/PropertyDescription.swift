@@ -11,17 +11,18 @@ final class PropertyDescription: Sendable {
 
   /// The name in the class.
   let name: String
-  /// The position among the properties of the entity, in which inherited properties come first.
+  /// The position among the properties of the entity; inherited properties come first.
   let slot: Int
   let kind: Kind
-  /// The layout of the property in memory, and its offset in the object.
+  /// The type that reads and writes the property in the memory of an object.
   let storage: any PropertyStorage.Type
   let representation: PropertyRepresentation
+  /// The offset of the property in the memory of an object.
   let offset: Int
   let options: PropertyOptions
-  /// The value in a new object, or one of many possible values if ``isVolatile``.
+  /// The value in a new object; if ``isVolatile`` is `true`, one of several possible values.
   let initialValue: StoredValue
-  /// Whether each new object gets a different value, as with a declaration of `UUID()`.
+  /// Whether new objects can get different values, as with a declared value of `UUID()`.
   let isVolatile: Bool
 
   init(
@@ -72,7 +73,8 @@ final class PropertyDescription: Sendable {
 
 /// The options of a property's declaration, besides its type.
 struct PropertyOptions: @unchecked Sendable {
-  // @unchecked because it holds only key paths without captured values, which never change.
+  // @unchecked because key paths are not `Sendable`. The key paths used here capture no values, so
+  // they never change.
   var storedName: String?
   var renamedFrom: [String] = []
   var isPreservedOnDeletion = false

@@ -1,4 +1,4 @@
-/// The memory layout of a property wrapper type in an object.
+/// A property wrapper type whose properties can be read and set in the memory of an object.
 ///
 /// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
@@ -7,20 +7,21 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
-  /// Whether the type is a nested optional; a row cannot record which of its levels is `nil`.
+  /// Whether the values are nested optionals, which cannot be stored, because a row cannot record
+  /// which of the levels is `nil`.
   static var isNestedOptional: Bool { get }
   /// Returns whether the values of the property, or their raw values, have the given type.
   ///
-  /// It makes no difference whether either type is an optional.
+  /// An optional type counts as the same type as the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
-  /// Returns the stored representation of an attribute.
+  /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
-  /// Sets an attribute.
+  /// Sets the attribute at a location in memory.
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
 
-/// Simple in-memory representations, which are read and filled without dynamic dispatch to their
-/// types.
+/// The in-memory representations of properties; all except ``other`` are accessed without dynamic
+/// dispatch.
 enum PropertyRepresentation: Sendable {
   /// Eight bytes that contain an `Int` or `Int64`.
   case integer

@@ -1,4 +1,4 @@
-/// A property that is stored with its object.
+/// An attribute of an object: a property whose value is stored in the object's row.
 ///
 /// ```swift
 /// @Attribute var name: String = ""
@@ -6,7 +6,8 @@
 /// ```
 ///
 /// - Complexity: Reading costs as much as reading a plain stored property, plus loading the row if
-///   the object is a fault. Writing to a fetched object also keeps the original value.
+///   the object is a fault. Writing to a fetched object also records the value that the attribute
+///   had before.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
@@ -59,7 +60,7 @@ public struct Attribute<Value: AttributeValue> {
   /// collection.
   ///
   /// The accessors are always inlined, because only then does the compiler know the key path and
-  /// access the property directly. Otherwise the key path is projected at run time, which takes a
+  /// access the property directly. Otherwise the key path is resolved at run time, which takes a
   /// hundred times as long.
   @inlinable
   public static subscript<Owner: ManagedObject>(

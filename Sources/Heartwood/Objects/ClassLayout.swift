@@ -1,6 +1,7 @@
 /// The memory layout of a class's stored properties, as reported by the Swift runtime.
 ///
-/// Properties without a wrapper may have any type; only their offsets matter here.
+/// Properties without a wrapper may have any type. They are listed too, although they do not belong
+/// to the model.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {
@@ -10,8 +11,8 @@ enum ClassLayout {
 
     /// The wrapper type, or `nil` if the field is not a property of the model.
     var storage: (any PropertyStorage.Type)? { type as? any PropertyStorage.Type }
-    /// The property's name in the class, without the underscore that precedes the storage of a
-    /// wrapper.
+    /// The property's name as declared in the class, without the leading underscore of a property
+    /// wrapper's backing storage.
     var name: String { String(label.drop { $0 == "_" }) }
   }
 

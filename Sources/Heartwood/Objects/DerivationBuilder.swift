@@ -87,8 +87,8 @@ struct DerivationBuilder {
       .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason)")
   }
 
-  /// Returns the slots of the references that need an index because no inverse relationship lists
-  /// the referring objects.
+  /// Returns the slots of the to-one relationships that attributes are derived over and that need
+  /// an index, because no inverse relationship lists the referring objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {

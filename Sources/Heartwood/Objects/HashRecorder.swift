@@ -2,10 +2,10 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// A set that gains a member hashes that member, unless the set is replaced with another one.
-/// Therefore only hashed objects can be new members. If the hashed objects account for the
-/// difference in the member count, no other object was removed. Objects that other threads hash are
-/// recorded too, which is harmless.
+/// Inserting an object into a set hashes the object. Therefore, unless the whole set was replaced
+/// with another one, only hashed objects can be new members. If the members added and removed among
+/// the hashed objects explain the difference in the member count, no other member was removed.
+/// Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {
   /// The maximum number of recorded objects, beyond which comparing the two sets is faster.
   private static let limit = 64
@@ -18,8 +18,8 @@ enum HashRecorder {
 
   /// The number of active recordings.
   ///
-  /// The counter is atomic and not protected by the mutex, because every hash of an object reads
-  /// it.
+  /// The counter is atomic rather than protected by the mutex, because it is read whenever an
+  /// object is hashed.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
@@ -62,8 +62,8 @@ enum HashRecorder {
 
 /// A view of a set of objects as a set of their addresses.
 ///
-/// A recorded object may have been deallocated by now. It is therefore safe to look up the address
-/// of the object, but not the object itself.
+/// A recorded object may have been deallocated by now. Looking up its address is therefore safe,
+/// but using the object itself is not.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier

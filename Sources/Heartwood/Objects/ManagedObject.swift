@@ -14,9 +14,9 @@ public import Observation
 ///
 /// An object belongs to one context and can be used only there, by one thread at a time. Two
 /// objects are equal if they are identical; each context has its own object for a row. A fetched
-/// object is a *fault* until one of its properties is used.
+/// object is a *fault*, whose values are not loaded, until one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The work that each access to a property requires; empty for most objects.
+  /// The extra work that each access to a property requires; empty for most objects.
   // This and the following variables skip exclusivity checks, because every property access reads
   // them. This is safe because only the object's thread writes them, and no other code runs during
   // the access. An object that is in no context starts with `.writing`, because inserting it may
@@ -24,7 +24,10 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
-  /// The base of the transaction that wrote the object's current values, or 0 if there is none.
+  /// The version of the object's row when the context last read or wrote it, or 0 if there is no
+  /// row.
+  ///
+  /// The version of a row is the base of the transaction that wrote the row.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The `version` of an object whose row was missing when it was loaded.
   static let missingRowVersion = UInt64.max
@@ -43,7 +46,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   /// Creates an object that does not belong to a context yet; `insert` adds it to one.
   ///
-  /// - Precondition: Every property has a declared value, so that subclasses need no `init`.
+  /// - Precondition: Every property of the subclass has a declared value. Subclasses therefore need
+  ///   no `init`.
   public required init() {}
 
   deinit {
@@ -51,12 +55,12 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name of the class and its rules; by default, the class name without any rules.
+  /// The stored name of the class and its rules; by default, the name of the class and no rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State
 
-  /// Whether the values are not loaded.
+  /// Whether the object is a fault: its values are not loaded.
   public final var isFault: Bool { state.contains(.fault) }
   /// Whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
@@ -81,7 +85,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///
-  /// It is called again if the object changes while the context calls `willSave`.
+  /// It is called again if the object changes while the context is calling `willSave` on its
+  /// objects.
   open func willSave() throws {}
   /// Called after the context has been saved.
   open func didSave() {}

@@ -46,7 +46,8 @@ struct MemberDifference {
 
   /// Compares two sets.
   ///
-  /// - Parameter hashed: The only objects that can have been added, or `nil` if they are unknown.
+  /// - Parameter hashed: The objects that were hashed during the mutation, which are the only ones
+  ///   that can have been added; `nil` if they are unknown.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -69,7 +70,7 @@ struct MemberDifference {
 
   /// Returns the object at the given address.
   ///
-  /// The object must still be in a set, which keeps it from being deallocated.
+  /// The object must be in one of the compared sets, which keeps it from being deallocated.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }

@@ -95,7 +95,7 @@ extension ManagedObject {
   /// Removes a member from a to-many relationship, if its members are loaded, without notifying
   /// observers.
   ///
-  /// - Returns: The position that the member had in an ordered relationship.
+  /// - Returns: The position that the member had in an ordered relationship; otherwise `nil`.
   @discardableResult
   final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) -> Int? {
     defer { withExtendedLifetime(self) {} }

@@ -1,6 +1,7 @@
 /// The changes made to an object since it was read or inserted.
 final class ObjectChanges {
-  /// The stored value of each property that has been set since the object was read, by slot.
+  /// For each property that has been set since the object was read, the value that it had before,
+  /// by slot.
   var originals: [Int: StoredValue] = [:]
   /// The number of changes recorded so far.
   var count = 0
@@ -21,7 +22,7 @@ final class ObjectChanges {
   /// Nothing else refers to such a copy, so an in-place mutation can change it. Otherwise, the
   /// mutation would have to copy the list.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the sets of current members, by slot, which serve the same purpose.
+  /// Spare copies of the sets of current members, by slot, for the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The object's ID space, set when the object has left its context.

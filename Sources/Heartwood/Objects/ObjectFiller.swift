@@ -1,8 +1,8 @@
 /// Fills objects of one class with the values of records of one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
-/// values are converted through ``StoredValue``. The lists of fields that are copied directly
-/// contain plain offsets, so that iterating over them retains nothing.
+/// values are converted through ``StoredValue``. The fields that are copied directly are described
+/// by plain offsets, because iterating over references would retain and release them.
 final class ObjectFiller: Sendable {
   /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {

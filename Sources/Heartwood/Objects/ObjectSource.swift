@@ -21,7 +21,8 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
   /// Sets an unordered to-many relationship and its inverse.
   ///
-  /// - Parameter hashed: The only objects that can have been added, or `nil` if they are unknown.
+  /// - Parameter hashed: The objects that were hashed during the mutation, which are the only ones
+  ///   that can have been added; `nil` if they are unknown.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

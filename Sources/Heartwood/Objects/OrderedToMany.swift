@@ -1,4 +1,4 @@
-/// A to-many relationship whose order is stored.
+/// A to-many relationship whose members have an order, which is stored.
 ///
 /// ```swift
 /// @OrderedToMany(inverse: \Track.album, deleteRule: .cascade) var tracks: [Track]
@@ -48,9 +48,9 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// While the property is being mutated in place, by a mutating method or through an `inout`
   /// parameter, reading it returns its previous value.
   ///
-  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends
-  ///   with a comparison of addresses, which takes ten microseconds for ten thousand members; the
-  ///   relationship is then updated only for the objects that were added or removed.
+  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends by
+  ///   comparing the old list with the new one, which takes ten microseconds for ten thousand
+  ///   members; the relationship is then updated only for the objects that were added or removed.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

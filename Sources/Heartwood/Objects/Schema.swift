@@ -7,7 +7,7 @@ import Synchronization
 /// ```
 ///
 /// The schema also includes superclasses and the destinations of relationships, which need not be
-/// named. Errors in the classes are thrown by the container that is created with the schema.
+/// named. Errors in the classes are thrown when a container is created with the schema.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
 /// schema's version is higher than the store's, entities and properties that are not in the schema

@@ -51,7 +51,8 @@ struct SchemaBuilder {
     }
     guard let properties = properties(of: type) else { return nil }
     var declaration = type.entity
-    // A class that does not override `entity` inherits it from its superclass.
+    // A class that does not override `entity` inherits the declaration of its superclass. Use the
+    // name of the class instead.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -118,7 +119,9 @@ struct SchemaBuilder {
         return try field.storage?.value(at: object.memory + field.offset) ?? .null
       }
     } catch {
-      fail("The declared value of \(type).\(field.name) cannot be stored: \(error)")
+      fail(
+        "The declared value of \(type).\(field.name) cannot be stored. Declare a value that its "
+          + "type can encode. The error was: \(error)")
       return [.null]
     }
   }

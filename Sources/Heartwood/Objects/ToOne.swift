@@ -129,8 +129,8 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object into the context of an object that it is about to be related to, unless it
-  /// is already in a context.
+  /// Inserts this object, if it is in no context, into the context of an object that it is about to
+  /// be related to.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

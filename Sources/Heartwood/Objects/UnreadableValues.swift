@@ -18,7 +18,8 @@ extension ManagedObject {
 
   /// Sets an attribute without notifying observers.
   ///
-  /// If the value cannot be decoded, the attribute gets a substitute.
+  /// If the value cannot be decoded, the attribute gets a substitute, and the object keeps the
+  /// stored value.
   ///
   /// - Throws: `corrupt` if the value's type does not match the attribute.
   final func setStoredValue(_ value: StoredValue, _ property: PropertyDescription) throws {
@@ -54,7 +55,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// The value that an attribute has in place of an undecodable one.
+  /// The value that an attribute has while its stored value cannot be decoded.
   fileprivate var substitute: StoredValue {
     if case .attribute(_, isOptional: true) = kind { return .null }
     return initialValue

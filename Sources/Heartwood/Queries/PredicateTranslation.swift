@@ -112,7 +112,8 @@ final class PredicateTranslation {
         .unsupportedPredicate,
         "A key path in a predicate must consist of a single stored property, but this key path "
           + "consists of several: "
-          + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ") + ".")
+          + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
+          + ". Use one of these properties directly.")
     }
     return .property(base, .known(step.property, step.entity))
   }
@@ -122,7 +123,8 @@ final class PredicateTranslation {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate casts an object to \(type), which is not a subclass of ManagedObject.")
+        "A predicate casts an object to \(type), which is not a subclass of ManagedObject. Cast it "
+          + "to a class of the model.")
     }
     return try schema.requiredEntity(of: type)
   }

@@ -58,7 +58,7 @@ extension QueryResolver {
     guard isFit else {
       throw Self.unsupported(
         "\(name) cannot be computed, because each element of \(collection.name) is "
-          + "\(type.phrase).")
+          + "\(type.phrase). Aggregate another property, or use @count.")
     }
     let result: QueryType =
       switch summary {

@@ -59,13 +59,16 @@ extension QueryResolver {
   ) throws -> Regex<AnyRegexOutput> {
     guard case .string(let text) = pattern.constant else {
       throw Self.unsupported(
-        "A regular expression must be a constant string, but \(pattern.name) is not.")
+        "A regular expression must be a constant string, but \(pattern.name) is not. Write the "
+          + "expression in the predicate, or pass it as an argument.")
     }
     do {
       let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
       return options.contains(.ignoresCase) ? regex.ignoresCase() : regex
     } catch {
-      throw Self.unsupported("\"\(text)\" is not a valid regular expression: \(error)")
+      throw Self.unsupported(
+        "\"\(text)\" is not a valid regular expression. Correct the expression. The error was: "
+          + "\(error)")
     }
   }
 
@@ -73,7 +76,8 @@ extension QueryResolver {
     let value = try value(text, as: .text)
     guard text.type.isText else {
       throw Self.unsupported(
-        "The predicate uses the length of \(text.phrase). Only strings have a length.")
+        "The predicate uses the length of \(text.phrase). Only strings have a length. Use a string "
+          + "instead.")
     }
     return QueryTerm("\(text.name).count", .integer) { scope in
       guard case .string(let text) = try value(scope) else { return .null }

@@ -15,7 +15,7 @@ final class QueryResolver {
   private var depth = 0
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
-  /// The number of variables that must be stored, including the fetched object.
+  /// The number of variables that a scope must store, including the fetched object.
   private(set) var variableCount = 1
   /// Whether the predicate depends on objects other than the fetched object.
   private(set) var dependsOnOtherObjects = false
@@ -217,7 +217,9 @@ final class QueryResolver {
     let property = try property(name, of: base.type, base.name)
     let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
     guard case .value(let object) = base.content else {
-      throw Self.unsupported("\(path) cannot be read, because \(base.name) is not a single object.")
+      throw Self.unsupported(
+        "\(path) cannot be read, because \(base.name) is not a single object. Use an expression "
+          + "that leads to one object.")
     }
     dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
     let type = type(of: property)
@@ -256,7 +258,8 @@ final class QueryResolver {
   ) throws -> PropertyDescription {
     guard case .object(let known) = type, let entity = known else {
       throw Self.unsupported(
-        "The predicate reads a property of \(base), but \(type.phrase) has no properties.")
+        "The predicate reads a property of \(base), but \(type.phrase) has no properties. Read "
+          + "only properties of objects.")
     }
     let property: PropertyDescription
     switch name {
@@ -348,7 +351,8 @@ final class QueryResolver {
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
     let value = try value(object, as: object.type)
     guard case .object = object.type else {
-      throw Self.unsupported("The predicate casts \(object.phrase). Only objects can be cast.")
+      throw Self.unsupported(
+        "The predicate casts \(object.phrase). Only objects can be cast. Remove the cast.")
     }
     return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
       let object = try value(scope)

@@ -11,10 +11,10 @@ final class QueryScope {
   /// The current elements of the collections that are being iterated over, by variable.
   var variables: [StoredValue]
 
-  // The subject is either a record with its entity, or an object. The entity and the object are not
-  // retained, because that would take longer than reading a record; both outlive the closure that
-  // uses them. The variables skip exclusivity checks, because a scope is used by one thread, for
-  // one closure at a time.
+  // The subject, which is the fetched object that is being tested, is either a record with its
+  // entity, or an object in memory. The entity and the object are not retained, because that would
+  // take longer than reading a record; both outlive the closure that uses them. The variables skip
+  // exclusivity checks, because a scope is used by one thread, for one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0

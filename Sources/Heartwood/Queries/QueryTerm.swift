@@ -56,7 +56,7 @@ struct QueryTerm {
 
   /// The term and its type, for error messages.
   var phrase: String {
-    // A constant is named after its type.
+    // A constant is named after its type, so the name alone describes it.
     constant == nil ? "\(name) (\(type.phrase))" : name
   }
 }

@@ -10,18 +10,20 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version is the base of the transaction that wrote the record, that is, the transaction's
-/// first frame. A transaction that only recomputes derived attributes because other rows changed
-/// does not change the version. A null bit is set for each field that has no value. A fixed-length
-/// field without a value still occupies its bytes, which are zero. The ends of variable fields are
-/// relative to the start of the first variable field. All numbers are little-endian.
+/// The version identifies the transaction that wrote the record: it is the transaction's base, the
+/// first frame that the transaction could write. A transaction that only recomputes derived
+/// attributes because other rows changed does not change the version. A null bit is set for each
+/// field that has no value. A fixed-length field without a value still occupies its bytes, which
+/// are zero. The ends of variable fields are relative to the start of the first variable field. All
+/// numbers are little-endian.
 final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {
     /// The number of the property, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// The offset of a fixed-length field, or of the end of a variable field.
+    /// The offset of the field itself if its length is fixed; otherwise, the offset at which the
+    /// end of the variable field is stored.
     let offset: Int
     /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
     let variableIndex: Int?

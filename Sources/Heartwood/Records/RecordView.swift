@@ -86,7 +86,7 @@ struct RecordView {
     return text
   }
 
-  /// Returns whether a field equals a string, according to Swift's comparison of strings.
+  /// Returns whether a field equals a string by the rules of Swift's string comparison.
   ///
   /// - Parameter bytes: The UTF-8 bytes of the string.
   func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {

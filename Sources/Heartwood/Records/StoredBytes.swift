@@ -9,7 +9,7 @@ extension RawSpan {
     try withUnsafeBytes { try body(RecordView($0, layouts)) }
   }
 
-  /// Returns the eight bytes as an integer, which is stored in little-endian order.
+  /// Returns the integer that the eight bytes contain in little-endian order.
   ///
   /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {

@@ -58,8 +58,8 @@ extension ManagedObjectContext {
     Self.dismiss(replacedObjects)
     if hadChanges { forgetUndo() }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // An existing row into which a new object was merged may have relations that other contexts
-    // added.
+    // An existing row into which a new object was merged may have related objects that other
+    // contexts added.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -136,7 +136,8 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // In the root context, the merge policy first decides whether an object is deleted.
+    // In a root context, this check follows during the save, after the merge policy has decided
+    // whether an object is deleted.
     if parent != nil { for object in deleted.all { failures += denials(of: object) } }
     return failures
   }

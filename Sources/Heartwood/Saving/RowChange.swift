@@ -25,7 +25,8 @@ final class RowChange {
   @exclusivity(unchecked) var assigned = SlotSet()
   /// The slots of references that were set.
   ///
-  /// Setting such a reference separates the new target from its previous partner.
+  /// In a one-to-one relationship, a reference that was set takes its new target away from the
+  /// target's previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
   /// The edits to the to-many relationships, by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
@@ -89,7 +90,7 @@ struct MemberEdit {
 }
 
 extension StoredValue {
-  /// The target of the reference, or `nil` if it has no target.
+  /// The target, if the value is a reference to an object; otherwise `nil`.
   var reference: ObjectNumber? {
     if case .integer(let bits) = self { return ObjectNumber(bits: bits) }
     return nil

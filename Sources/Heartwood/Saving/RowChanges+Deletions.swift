@@ -1,6 +1,6 @@
 /// Deletes rows, and changes or deletes related rows according to the delete rules.
 extension RowChanges {
-  /// A row to delete, and the relations that its object lost before it was deleted.
+  /// A row to delete, and the related objects that its object lost before the deletion.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot; `nil` if a reference had no
@@ -70,12 +70,13 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the delete rules ignore a relation of a deleted row.
+  /// Returns whether the delete rules leave a stored related object alone, because it is no longer
+  /// related to the deleted row.
   ///
-  /// The rules ignore a relation that was removed from the row's object before the deletion. They
-  /// also ignore a relation whose other object refers to a different object after the save.
-  /// However, the rules respect the relation if the change that removed it loses in a conflict.
-  /// That change is the deletion of the other object or the edit to the other object's reference.
+  /// This is the case if the related object was removed from the relationship before the deletion,
+  /// or if its own reference leads to a different object after the save. It is not the case if the
+  /// change that ended the relationship lost in a conflict: the deletion of the related object, or
+  /// the edit to its reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

@@ -51,7 +51,8 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that, as far as is known, will have a unique value after the transaction.
+  /// Returns the row that will have a unique value after the transaction, according to the changes
+  /// requested so far.
   ///
   /// Returns `nil` if no row other than that of `change` will have the value.
   private func owner(

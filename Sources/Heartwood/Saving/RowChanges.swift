@@ -111,8 +111,8 @@ final class RowChanges {
     return table[number]
   }
 
-  /// Returns the number of an object's row or, if the object was merged into another row, of that
-  /// row.
+  /// Returns the number of an object's row or, if the object was merged into another row, the
+  /// number of that other row.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }

@@ -27,7 +27,9 @@ extension SaveRequest {
       let entity = context.entity(of: object)
       unencodable.append(
         ObjectGraphError(
-          .validation, "The value of \(entity.name).\(property.name) cannot be stored: \(error)",
+          .validation,
+          "The value of \(entity.name).\(property.name) cannot be stored. Set a value that its "
+            + "type can encode. The error was: \(error)",
           objectID: ManagedObjectID(object.number, model.space)))
       return .null
     }

@@ -1,9 +1,9 @@
 /// The changes that a context saves in one transaction.
 ///
 /// The request determines the new values of each object from the merge policy and from the changes
-/// that other contexts have made since the object was read; ``RowChanges`` determines their
-/// consequences. Objects are updated only after the commit has succeeded, so that a failed save
-/// changes nothing.
+/// that other contexts have made since the object was read; ``RowChanges`` determines the
+/// consequences for other rows. Objects are updated only after the commit has succeeded, so a
+/// failed save leaves them unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
@@ -96,8 +96,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // The target may also be an object that got a permanent number and was removed before it
-        // was saved.
+        // An object that got a permanent number and was removed before it was saved has no row
+        // either.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null

@@ -6,12 +6,12 @@ final class EntityStorage: Sendable {
   let layouts: [RecordLayout]
   /// For each layout, the property of each field, or `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The field of each property by slot, for one layout after another; -1 if the layout has no
-  /// field for the property.
+  /// The field of each property in each layout, ordered by layout and then by slot; -1 if the
+  /// layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the values of properties for which a record has no value, by slot.
+  /// For each layout, the value of each property for which a record has no value, by slot.
   private let constants: [[StoredValue]]
-  /// The slots of the fields of new records, in the order of the fields.
+  /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
   /// For each layout, the object that fills managed objects from records.
   let fillers: [ObjectFiller]
@@ -120,7 +120,8 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
-  /// Returns the value of a property in records of a layout that have no value for the property.
+  /// Returns the value that a property has in a record of a layout if the record contains no value
+  /// for the property.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
   /// Returns the name of the property with the given number in the store, or `nil` if the class no

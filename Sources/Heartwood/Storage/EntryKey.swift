@@ -1,9 +1,10 @@
 /// Encodes the keys of index entries and edges.
 ///
 /// The key of an index entry consists of the indexed values, followed by the object number if the
-/// index is not unique. In a unique index, the object number is the value of the entry. The key of
-/// an edge consists of the numbers of the owner and the member. In an ordered relationship, the
-/// member's position replaces its number in the key, and the number is the value of the entry.
+/// index is not unique. In a unique index, the object number is the value of the entry. An edge
+/// connects an owner with a member of its to-many relationship. Its key consists of the numbers of
+/// the owner and the member. In an ordered relationship, the member's position replaces its number
+/// in the key, and the number is the value of the entry.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///

@@ -1,7 +1,9 @@
 /// The format in which the history is stored in its keyspace.
 ///
-/// The key of an entry consists of the transaction's number, starting from 1, and the chunk's
-/// number, which is 0 for the header. The entry of ``HistoryBounds`` precedes all transactions.
+/// A transaction is stored as a header, followed by chunks that contain its changes. The key of
+/// each of these entries consists of the number of the transaction, counted from 1, and the number
+/// of the chunk, which is 0 for the header. The entry that contains the ``HistoryBounds`` precedes
+/// all transactions.
 enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)

@@ -14,7 +14,7 @@ struct HistoryReader {
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted, `foreignStore` if
   ///   the token belongs to another store, or `corrupt`.
-  /// - Complexity: Each page that contains entries of these transactions is read once.
+  /// - Complexity: Each database page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {

@@ -46,7 +46,7 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // Rows that had no value now have the declared value.
+      // Rows in which the attribute was `nil` now have its declared value.
       return before.kind.isOptional
     }
   }

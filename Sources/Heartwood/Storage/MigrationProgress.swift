@@ -32,7 +32,7 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The last counted row, which may have further entries.
+  /// The last counted row, whose further entries must not be counted again.
   private var last: ObjectNumber?
 
   init(

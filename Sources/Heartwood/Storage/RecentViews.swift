@@ -4,9 +4,9 @@ import Synchronization
 /// Retains the views that contexts have read recently, and releases them when they are no longer
 /// used.
 ///
-/// A context without a pin reads the newest generation, but must not block log reclamation because
-/// of a generation that it read some time ago. Therefore the context refers to its view weakly, and
-/// this object retains the view between two reads.
+/// A context without a pin reads the newest generation, but a generation that it read some time ago
+/// must not prevent the log from being reclaimed. Therefore the context refers to its view weakly,
+/// and this object retains the view between two reads.
 final class RecentViews: Sendable {
   /// The time after which an unused view is released; the actual time is at most twice as long.
   private static let interval = DispatchTimeInterval.milliseconds(50)

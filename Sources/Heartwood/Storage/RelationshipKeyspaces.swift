@@ -1,11 +1,13 @@
 extension StoredModel {
   /// Returns the stored description of a relationship: its destinations, inverse and keyspace.
   ///
-  /// A reference is a field of a record. If the inverse of the reference is unordered, `edges.N.P`
-  /// also lists the objects that refer to an object, so the inverse needs no list of its own. All
-  /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N
-  /// and P are the numbers of the declaring entity and of the property. Because order is part of
-  /// the name, the format of the entries in a keyspace never changes.
+  /// A to-one relationship is stored as a field of the record. If its inverse is an unordered
+  /// to-many relationship, the keyspace `edges.N.P` also lists the objects that refer to each
+  /// object, so the inverse needs no list of its own. The members of all other to-many
+  /// relationships are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N
+  /// and P are the numbers of the declaring entity and of the property. Because ordered and
+  /// unordered relationships use different keyspaces, the format of the entries in a keyspace never
+  /// changes.
   func ends(
     of property: PropertyDescription, _ entity: EntityDescription,
     _ destination: EntityDescription?
@@ -40,7 +42,9 @@ extension StoredModel {
     let declaring = entity.declaring(property)
     guard let stored = self.entity(named: declaring.name) else {
       throw ObjectGraphError(
-        .incompatibleSchema, "The store has no entity named \(declaring.name).")
+        .incompatibleSchema,
+        "The store has no entity named \(declaring.name). Open the store with a container whose "
+          + "Schema contains this class, which adds the entity.")
     }
     return "\(stored.number).\(try stored.number(of: declaring.properties[property.slot]))"
   }

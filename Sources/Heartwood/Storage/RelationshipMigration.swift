@@ -6,7 +6,8 @@
 struct RelationshipMigration {
   let step: MigrationStep
 
-  /// The objects at the two ends of a relation.
+  /// Two related objects: the owner of a relationship, and an object that the relationship leads
+  /// to.
   typealias Pair = (own: ObjectNumber, other: ObjectNumber)
 
   func run() throws {
@@ -47,8 +48,8 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with batches of the old members of a relationship, for the objects of one entity
-  /// in order.
+  /// Calls `body` with batches of the members that a relationship had before the migration, for all
+  /// objects of one entity, sorted by object.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -133,7 +134,8 @@ struct RelationshipMigration {
 
   // MARK: Removing
 
-  /// Removes the entries of a removed entity from keyspaces that are still used.
+  /// Removes the relationship entries of a removed entity from the keyspaces that other entities
+  /// still use.
   func forget(_ entity: StoredModel.StoredEntity) throws {
     for property in entity.properties { try forget(property, of: entity) }
   }
@@ -250,7 +252,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // A relationship without a keyspace of its own uses the keyspace of its inverse.
+    // A relationship without a keyspace of its own uses the keyspace of its inverse, so it needs no
+    // filling.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)

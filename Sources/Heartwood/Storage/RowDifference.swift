@@ -4,8 +4,8 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members a keyspace lists, by the name of the
-  /// keyspace and the position of the entity.
+  /// The slots of the to-many relationships whose members are listed in a keyspace, by the name of
+  /// the keyspace and the position of the entity.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
@@ -61,8 +61,9 @@ struct RowDifference {
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
 
-  /// Records the differences between two generations until a condition on the number of rows fails.
+  /// Records the differences between two generations for as long as `isWanted` returns `true`.
   ///
+  /// - Parameter isWanted: A closure that receives the number of differing rows found so far.
   /// - Returns: Whether all differences were recorded.
   mutating func recordChanges(
     in store: Store, from source: Snapshot, to target: Snapshot,

@@ -1,7 +1,8 @@
-/// Writes records, their entries in indexes and edges, and the history, in one transaction.
+/// Writes records, their entries in indexes and relationship keyspaces, and the history, in one
+/// transaction.
 ///
-/// The tables are used for every row, so they skip exclusivity checks. This is safe because only
-/// one thread uses them.
+/// The tables of keyspaces and row IDs are used for every row, so they skip exclusivity checks.
+/// This is safe because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
@@ -47,7 +48,10 @@ final class RowWriter {
         try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
     guard row <= ObjectNumber.maxRow else {
-      throw StorageError(.tooLarge, "The store has no unused row IDs for \(storage.entity.name).")
+      throw StorageError(
+        .tooLarge,
+        "The store has no unused row IDs for \(storage.entity.name). Create a new store, and copy "
+          + "the objects into it.")
     }
     nextRows[storage.number] = row + 1
     return ObjectNumber(entity: storage.number, row: row)
@@ -65,7 +69,7 @@ final class RowWriter {
 
   /// Returns the contents of a row, or `nil` if the row does not exist.
   ///
-  /// There are no rows with temporary numbers.
+  /// An object with a temporary number has no row.
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
@@ -116,7 +120,7 @@ final class RowWriter {
     }
   }
 
-  /// Updates the entries that list a row at the other end of its references.
+  /// Updates the entries that list a row as a member of the objects that it refers to.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -215,7 +219,7 @@ final class RowWriter {
 
   // MARK: Edges
 
-  /// Returns the last components of an object's edge keys, which are positions or object numbers.
+  /// Returns the last component of each edge key of an object: a position or an object number.
   private func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var components: [Int64] = []
@@ -226,8 +230,8 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the objects listed for an object in a keyspace of edges or in an index over a
-  /// reference.
+  /// Returns the objects that a keyspace of edges, or an index over a to-one relationship, lists
+  /// for an object.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []
@@ -245,7 +249,8 @@ final class RowWriter {
     let edges = try keyspace(name)
     let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
     for (position, member) in members.enumerated() {
-      // Positions are contiguous unless another context has written the list.
+      // The positions of the stored members have no gaps, unless another context has written the
+      // list.
       if position < before.count, before[position] == member, positions[position] == position {
         continue
       }

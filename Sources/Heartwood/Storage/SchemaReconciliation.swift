@@ -8,8 +8,8 @@ struct SchemaReconciliation {
   private let schema: Schema
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that only the store has; a schema with a higher
-  /// version removes them.
+  /// Sentences about entities and properties that only the store has, and that migrating to a
+  /// schema with a higher version removes.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -121,7 +121,9 @@ struct SchemaReconciliation {
     } else {
       guard result.lastEntity < ObjectNumber.maxEntity else {
         throw ObjectGraphError(
-          .incompatibleSchema, "The store has no unused number for the entity \(entity.name).")
+          .incompatibleSchema,
+          "The store has no unused number for the entity \(entity.name). Create a new store, and "
+            + "copy the objects into it.")
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
@@ -157,7 +159,9 @@ struct SchemaReconciliation {
       } else {
         guard stored.lastProperty < .max else {
           throw ObjectGraphError(
-            .incompatibleSchema, "The store has no unused number for the property \(name).")
+            .incompatibleSchema,
+            "The store has no unused number for the property \(name). Create a new store, and copy "
+              + "the objects into it.")
         }
         stored.lastProperty += 1
         stored.recordConstant(property, stored.lastProperty)
@@ -298,7 +302,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value that a property has in all existing records, which have no value for it.
+  /// Records the value that a property has in those existing records that contain no value for it.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices
@@ -326,7 +330,9 @@ extension StoredModel.StoredEntity {
     }
     guard layouts.count < Int(UInt16.max) else {
       throw ObjectGraphError(
-        .incompatibleSchema, "The store has no unused number for a layout of \(entity.name).")
+        .incompatibleSchema,
+        "The store has no unused number for a new record layout of \(entity.name). Create a new "
+          + "store, and copy the objects into it.")
     }
     layouts.append(.init(columns: columns))
   }

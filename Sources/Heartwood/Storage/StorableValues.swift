@@ -1,6 +1,6 @@
 /// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row in bytes; a longer row could not be read at once.
+  /// The maximum length of a row in bytes; the store cannot return a longer value in one piece.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record might not be readable after it has been stored.

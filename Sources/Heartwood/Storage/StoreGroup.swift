@@ -53,8 +53,8 @@ final class StoreGroup: Sendable {
     var attachedStores: [AttachedStore]
     /// The removed stores.
     ///
-    /// In these elements, `store` is replaced with the container's first store, so that the removed
-    /// store can be closed.
+    /// In each element, `store` refers to the container's first store instead of the removed one,
+    /// because a reference to the removed store would keep it open.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
     var lastObserver: UInt64 = 0
@@ -116,7 +116,7 @@ final class StoreGroup: Sendable {
         let names = content.attachedStores.map(\.name).joined(separator: ", ")
         throw StorageError(
           .invalidArgument,
-          "The container has no store at \(location). The container's stores are: \(names).")
+          "The container has no store at \(location). Pass the URL of one of its stores: \(names).")
       }
       let attached = content.attachedStores.remove(at: position)
       attached.model.markRemoved()
@@ -172,13 +172,14 @@ final class StoreGroup: Sendable {
   private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already has this store (\(attached.name)). A copy of a store counts as the "
-        + "same store, because its objects have the same IDs.")
+      "The container already has this store (\(attached.name)). Use that store, or remove it "
+        + "before you add this one. A copy of a store counts as the same store, because its "
+        + "objects have the same IDs.")
   }
 
-  /// Checks that no class with an entity's name is assigned to a store.
+  /// Checks that no store of the container has a class with the name of the given entity.
   ///
-  /// - Throws: `invalidModel` if such a class is assigned.
+  /// - Throws: `invalidModel` if a store has such a class.
   func requireUnassigned(_ entity: EntityDescription) throws {
     try Self.requireUnassigned(entity, attachedStores)
   }

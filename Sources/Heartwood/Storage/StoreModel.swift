@@ -37,7 +37,10 @@ final class StoreModel: Sendable {
     hasDerived = schema.entities.contains { !$0.derived.isEmpty }
     let entities = try schema.entities.map { entity in
       guard let found = stored.entity(named: entity.name) else {
-        throw ObjectGraphError(.incompatibleSchema, "The store has no entity named \(entity.name).")
+        throw ObjectGraphError(
+          .incompatibleSchema,
+          "The store has no entity named \(entity.name). Open the store with a container whose "
+            + "Schema contains this class, which adds the entity.")
       }
       return try EntityStorage(entity, found)
     }
@@ -81,7 +84,7 @@ final class StoreModel: Sendable {
       count > changeCount
         ? "The store's model was changed after this container was opened. Open the container again."
         : "This generation was written before the store's model was changed. Only containers "
-          + "that were opened before the change can read the generation.")
+          + "that were opened before the change can read it. Read a newer generation.")
   }
 
   /// Returns the storage of an entity.
@@ -100,8 +103,8 @@ final class StoreModel: Sendable {
     storage(of: index.entity).indexKeyspaces[index.position]
   }
 
-  /// Returns an entity's references whose keyspaces list the members of unordered inverse
-  /// relationships.
+  /// Returns an entity's to-one relationships whose inverses are unordered to-many relationships,
+  /// with the keyspaces that list the members of these inverses.
   func references(of entity: EntityDescription) -> [(slot: Int, keyspace: String)] {
     references[entity.position]
   }
@@ -109,10 +112,11 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists the objects that refer to an object through a reference.
+  /// Returns the keyspace that lists the objects that refer to an object through a to-one
+  /// relationship.
   ///
-  /// This is the keyspace of the reference or, if the inverse does not list these objects, an index
-  /// that the schema adds.
+  /// This is the keyspace of the relationship or, if the inverse does not list these objects, an
+  /// index that the schema adds.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]

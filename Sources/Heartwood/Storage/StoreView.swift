@@ -89,8 +89,8 @@ final class StoreView {
 
   /// Calls `body` with the record of an object.
   ///
-  /// - Returns: The result of `body`, or `nil` if the row does not exist. There are no rows with
-  ///   temporary numbers.
+  /// - Returns: The result of `body`, or `nil` if the row does not exist. An object with a
+  ///   temporary number has no row.
   func withRecord<Result>(
     _ number: ObjectNumber, _ storage: EntityStorage, _ body: (RecordView) throws -> Result
   ) throws -> Result? {

@@ -24,8 +24,8 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// Returns whether values of this kind are valid as values of another kind or can be converted to
-  /// it.
+  /// Returns whether values of this kind can be used as values of another kind, possibly after a
+  /// conversion.
   func canBecome(_ other: StoredModel.StoredKind) -> Bool {
     switch (self, other) {
     case (.attribute(let storageType, _), .attribute(let other, _)): storageType.fits(in: other)

@@ -52,8 +52,8 @@ struct StoredModel: Codable, Equatable {
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace of the members, or of the objects that refer to an object through the
-    /// relationship.
+    /// The keyspace that lists the members or, for a to-one relationship, the objects that refer to
+    /// each object; `nil` if there is no such list.
     var keyspace: String?
 
     // These keys occur in stored JSON and must never change.
@@ -166,7 +166,9 @@ extension StoredModel.StoredEntity {
   func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {
     guard let found = properties.first(where: { $0.name == property.storedName }) else {
       throw ObjectGraphError(
-        .incompatibleSchema, "The store has no property \(name).\(property.name).")
+        .incompatibleSchema,
+        "The store has no property \(name).\(property.name). Open the store with a container whose "
+          + "Schema contains this property, which adds it to the store.")
     }
     return found
   }

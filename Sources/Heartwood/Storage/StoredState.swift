@@ -29,7 +29,7 @@ struct StoredState {
     StorageError(.corrupt, "The store identifier in the object graph metadata is invalid.")
   }
 
-  /// Returns the schema mapped to this store.
+  /// Returns the schema together with the location of each entity's objects in this store.
   func storeModel(_ schema: Schema, tracksHistory: Bool) throws -> StoreModel {
     try StoreModel(
       schema.content, model ?? StoredModel(version: schema.version), store: identity,

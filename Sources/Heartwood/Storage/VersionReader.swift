@@ -2,9 +2,10 @@ import Foundation
 
 /// Finds the versions that an object had between two generations.
 ///
-/// The base of a transaction is greater than every earlier generation, and not greater than the
-/// transaction's own generation. Therefore the newest transaction that a generation contains is the
-/// last one whose base does not exceed the generation.
+/// The base of a transaction is the first frame that the transaction could write. It is greater
+/// than every earlier generation, and at most equal to the transaction's own generation. Therefore
+/// the newest transaction that a generation contains is the last one whose base does not exceed the
+/// generation.
 struct VersionReader {
   /// A version of the object, given by the base of the transaction that wrote it, and by the
   /// transaction itself if it is known.
@@ -51,13 +52,14 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// Returns the steps in the history, and the steps that can be found only by comparing
-  /// generations.
+  /// Returns the versions that the history records, and the versions that can be found only by
+  /// comparing generations.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // A transaction after the row's version may have changed only derived attributes of the row.
+      // A later transaction may have recomputed derived attributes of the row, which does not
+      // change the row's version.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }

@@ -168,9 +168,11 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a stored member with an unchanged to-one reference refers to an object.
+  /// Returns whether a member's own to-one reference leads to an object, so that the object may
+  /// show the member again.
   ///
-  /// Returns `true` for all other members.
+  /// The reference is checked only during an undo, and only if it has no unsaved change and its
+  /// member has a row. Otherwise, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -2,12 +2,13 @@
 final class UndoLog {
   /// A change, with the data to revert it.
   enum Step {
-    // For the first change since the object was read, undo restores the current value of the row,
-    // because the object may have been read again in the meantime.
+    // If `isFirst` is `true`, the change is the first one since the object was read. Undo then
+    // restores the current value of the row, because the object may have been read again in the
+    // meantime.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    /// A member was removed, from a position if the relationship is ordered.
+    /// A member was removed; the position is `nil` if the relationship is unordered.
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members were removed at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
@@ -56,7 +57,7 @@ final class UndoLog {
   private var open: [Step] = []
   /// The attributes whose values the open group has recorded.
   ///
-  /// Only the first recorded value of each attribute is restored.
+  /// Further values of these attributes need not be recorded, because undo restores the first one.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
   /// The steps that wait for an object to be restored, by that object.

@@ -48,7 +48,7 @@ extension AttributeValue {
     StorageError(
       .incompatibleFormat,
       "The stored value \(value.text ?? "nil") is not a value of \(Self.self) in this version of "
-        + "the program.")
+        + "the program. Read it with a version of the program that declares this value.")
   }
 
   /// Creates a value from its stored representation, or returns `nil` if this version of the type

@@ -2,7 +2,7 @@ import Foundation
 
 /// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
-/// A change set names objects and properties but contains no values, which can be read from the
+/// A change set names objects and properties but contains no values. Read the values from the
 /// generations. IDs are listed in the order in which the objects were created.
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
@@ -24,7 +24,9 @@ public struct ChangeSet: Sendable {
   /// The stores to which the changes belong.
   var stores: Set<UUID>
 
-  /// Merges the changes to another store, whose entities are different from those of this store.
+  /// Adds the changes to another store.
+  ///
+  /// No entity occurs in both change sets, because a class belongs to only one store.
   mutating func merge(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)

@@ -24,7 +24,8 @@ enum JSONCoding {
     } catch {
       throw StorageError(
         .incompatibleFormat,
-        "The stored JSON cannot be decoded as \(type) in this version of the program: \(error).")
+        "The stored JSON cannot be decoded as \(type) in this version of the program. Make "
+          + "the type's init(from:) accept this JSON. The decoder reported: \(error).")
     }
   }
 }

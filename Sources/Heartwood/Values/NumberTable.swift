@@ -13,7 +13,7 @@ package struct NumberTable<Value> {
 
   private var entries: [Entry] = []
   package private(set) var count = 0
-  /// The number of bits by which a product is shifted right to obtain a position.
+  /// The number of bits by which the hash function shifts its product right to obtain a position.
   private var shift = 64
 
   package init() {}

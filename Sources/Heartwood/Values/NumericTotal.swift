@@ -12,6 +12,6 @@ struct NumericTotal<Number: AttributeValue & Numeric> {
     }
   }
 
-  /// The sum, or `nil` if it does not fit in the type.
+  /// The sum, or `nil` if it does not fit in the type of the numbers.
   var value: Number? { Number(exactly: integerSum).map { $0 + floatingPointSum } }
 }

@@ -5,15 +5,16 @@ public struct ObjectVersion: Sendable {
   /// A readable generation that contains this version, or `nil` if only the history records the
   /// version.
   public let generation: QueryGenerationToken?
-  /// The time of the write, or of the commit of the first generation that contains this version.
+  /// The time of the history transaction that wrote this version or, if the history does not
+  /// contain it, the commit time of the first inspected generation that contains the version.
   public let date: Date
   /// Whether the object was deleted in this version.
   public let isDeleted: Bool
   /// The values by property name, or `nil` if the object was deleted or no generation contains this
   /// version.
   ///
-  /// The values include attributes, and references as object numbers. They do not include the
-  /// members of to-many relationships, which can be read at ``generation``.
+  /// The values are those of attributes and of to-one relationships; the latter are object numbers.
+  /// To-many relationships are not included; read their members at ``generation``.
   public let values: [String: StoredValue]?
   /// The history transaction that wrote this version, or `nil` if the history does not contain it.
   public let historyToken: PersistentHistoryToken?

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// A position in the history of each store of a container, after a certain transaction.
+/// A position in the history of each store of a container.
+///
+/// A position is the point after a certain transaction of the store.
 ///
 /// The token can be encoded and saved. It is valid as long as the history after the position is
 /// kept.

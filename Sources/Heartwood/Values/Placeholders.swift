@@ -28,7 +28,7 @@ extension Data {
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// A `nil` value, if the wrapped type has a placeholder.
+  /// The value `nil`, if the wrapped type has a placeholder; otherwise no placeholder.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

@@ -1,11 +1,11 @@
-/// A generation of each store of a container, which contexts can read.
+/// A set of generations that contexts can read, one for each store of a container.
 ///
 /// The token does not retain the generations. They are retained by contexts that are pinned to the
 /// token, and by a name given with ``PersistentContainer/keepGeneration(_:as:)``. The token can be
 /// sent to another thread, written to a file, or passed to another process that has the same stores
 /// open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
-  /// The newest generation at the time of each read.
+  /// The token for the newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
   /// The generation of one store, or `nil` if the token stands for the newest generation or there

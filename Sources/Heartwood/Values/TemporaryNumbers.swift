@@ -11,7 +11,8 @@ struct TemporaryNumbers {
     var end: Int64 = 0
     var size = TemporaryNumbers.minBlockSize
 
-    /// Allocates the next block of row IDs, which is twice as large as the previous block.
+    /// Allocates the next block of row IDs, which is twice as large as the previous block, up to a
+    /// limit.
     mutating func refill() {
       next = TemporaryNumbers.nextRow.wrappingAdd(size, ordering: .relaxed).oldValue
       end = next + size
@@ -19,7 +20,8 @@ struct TemporaryNumbers {
     }
   }
 
-  // Most contexts insert few objects, so large blocks from the start would exhaust the row IDs.
+  // Most contexts insert few objects. If the first block were large, most of its row IDs would be
+  // wasted.
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 
