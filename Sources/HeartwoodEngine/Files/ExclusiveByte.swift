@@ -60,8 +60,9 @@ package final class ExclusiveByte: Sendable {
       guard SystemThread.monotonicMilliseconds - clock < timeout else {
         throw StorageError(
           .busy,
-          "Another process has held one of the store's locks for longer than `busyTimeout`. Check "
-            + "whether a process that has the store open is suspended.", file: file.path)
+          "Another process has held one of the store's locks for longer than `busyTimeout`. If a "
+            + "process that has the store open is suspended, resume or end it. Then try again.",
+          file: file.path)
       }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)

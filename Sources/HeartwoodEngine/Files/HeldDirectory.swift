@@ -99,7 +99,8 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // A second change within the same tick of the file system's clock would get the same time.
+    // Return `nil` for a change as recent as this: another change within the same tick of the file
+    // system's clock would get the same time.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)

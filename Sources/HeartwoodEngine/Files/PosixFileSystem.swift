@@ -241,8 +241,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit needs a number. Obtaining the number with a system call would double the number of
-  /// system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit needs an unpredictable number. Obtaining it with a system call would double the
+  /// number of system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -273,6 +273,9 @@ package final class PosixFileSystem: FileSystem {
   }
 
   private static func isNoFile(_ path: String) -> StorageError {
-    StorageError(.notAStore, "This is not a regular file. Check the path of the store.", file: path)
+    StorageError(
+      .notAStore,
+      "The store needs a regular file at this path, but finds something else. Check the path of "
+        + "the store.", file: path)
   }
 }

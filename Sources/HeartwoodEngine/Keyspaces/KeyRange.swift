@@ -26,8 +26,9 @@ public struct KeyRange: Hashable, Sendable {
       self.init()
       return
     }
-    // No component starts with FF. If another component follows, a string or byte string ends with
-    // a zero byte; a zero byte within it is followed by FF.
+    // No component starts with FF, so the prefix followed by FF is an upper bound. After a string
+    // or byte string, the bound is 00 FF: if another component follows, 00 terminates the string,
+    // and 00 FF would be a zero byte in a longer string, which is not in the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]

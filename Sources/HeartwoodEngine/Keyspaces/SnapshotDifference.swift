@@ -35,7 +35,8 @@ package struct SnapshotDifference {
   ///
   /// Either state may be the newer one.
   ///
-  /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
+  /// - Parameter isWanted: A function that returns whether to compare the keyspace with the given
+  ///   name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.

@@ -45,7 +45,7 @@ package final class HolderEntry: @unchecked Sendable {
     return !held.isEmpty
   }
 
-  /// Withdraws everything that was published.
+  /// Withdraws everything that this process has published about its use of the store.
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))

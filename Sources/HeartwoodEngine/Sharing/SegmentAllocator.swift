@@ -3,9 +3,9 @@ import Synchronization
 /// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
 /// When a segment is created in advance, its bytes are written and its name is synced at that time,
-/// so that the first commit in the segment waits for neither. Segments are created under a lock
-/// byte, so that no process creates a segment that another process is filling. A complete segment
-/// is used as it is, whichever process created it. Thread-safe.
+/// so that the first commit in the segment need not wait for either. Segments are created under a
+/// lock byte, so that no process creates a segment that another process is filling. A complete
+/// segment is used as it is, whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
@@ -32,8 +32,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, which are ready for frames and have durable
-  /// names.
+  /// Returns the segments from `first` to `last`, after creating those that are missing and making
+  /// all their names durable.
   ///
   /// The caller must hold the writer lock.
   ///
@@ -68,9 +68,10 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// The shared counter `named` shows whether a sync is needed. It does not matter which process
-  /// created the file, because that process may have died before its sync. The counter contains the
-  /// segment number + 1, so that 0 means that no name is durable.
+  /// The shared counter `named` shows whether a sync is needed. A segment that another process
+  /// created may need a sync too, because that process may have died before it synced the
+  /// directory. The counter contains the segment number + 1, so that 0 means that no name is
+  /// durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
     // If there is no reserve, it may have been renamed to this segment, and the counter may refer
     // to an earlier file with this name.

@@ -26,7 +26,7 @@ package enum NodeLayout {
   package static let prefixOffset = 40
   /// The size of a head.
   package static let headByteCount = 8
-  /// The size of a child.
+  /// The size of a child's page number.
   package static let childByteCount = 4
   /// The size of a slot.
   package static let slotByteCount = 2
@@ -58,7 +58,8 @@ package enum NodeLayout {
 
   /// Returns whether a value is stored in the leaf itself rather than in overflow pages.
   ///
-  /// Four such entries always fit in a node, which makes every split possible.
+  /// Four entries with inline values always fit in a node, so that every overfull node can be
+  /// split.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =

@@ -38,7 +38,7 @@ package struct NodeView {
     isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
   }
 
-  /// The number of used bytes of the node's capacity: the prefix, the arrays and the live cells.
+  /// The number of bytes that the node uses for its prefix, its arrays and its live cells.
   package var usedByteCount: Int {
     heads - NodeLayout.prefixOffset + count * entryByteCount + heapUsed
   }
