@@ -102,8 +102,8 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: distinguishes a torn tail from corruption, using every valid header and footer after the
-  /// end of the walk.
+  /// R1.4: distinguishes an unfinished commit at the end of the log from corruption, using every
+  /// valid header and footer after the end of the walk.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)

@@ -53,7 +53,7 @@ package struct StoreIdentity: Hashable, Sendable {
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
-  /// The digest of the commit's last group, which the next group repeats.
+  /// The digest of the commit's last group, which the header of the next group repeats.
   package var digest: UInt64
   /// The lineage that the commit belongs to.
   package var lineage: UInt64
@@ -203,7 +203,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Reads both slots from the page file.
   ///
   /// The slots are never read from a copy in memory, because another process may have written a
-  /// slot and died since the copy was made.
+  /// slot since the copy was made.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }
