@@ -3,8 +3,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. Splitting every path took one eighth of a simulation's
-    // running time.
+    // Split only paths that may not be normal, which are rare. Splitting every path took one eighth
+    // of a simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return

@@ -131,8 +131,8 @@ final class PosixFile: File {
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // On Darwin, allocating space does not change the file's length. File systems that do not
-      // support this call allocate space when bytes are written.
+      // On Darwin, allocating space does not change the file's length. Ignore failures, because
+      // file systems that do not support this call allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)

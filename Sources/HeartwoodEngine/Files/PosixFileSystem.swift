@@ -48,7 +48,8 @@ package final class PosixFileSystem: FileSystem {
     #else
       let handler = action.__sigaction_u.__sa_handler
     #endif
-    // The default handler is the null pointer on every system.
+    // On every system, the default handler is the null pointer. Any other handler is the program's
+    // own.
     guard handler == nil else { return false }
     signal(SIGXFSZ, SIG_IGN)
     return true

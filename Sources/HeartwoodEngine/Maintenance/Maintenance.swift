@@ -164,8 +164,8 @@ final class Maintenance: @unchecked Sendable {
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Clear the request before the run, because the run may not cover a request that is made in the
-    // meantime.
+    // Clear the request before the run, not after it, because a request that is made during the run
+    // may need another run.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {

@@ -197,7 +197,8 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // Another process may have brought the page file to the state that this run continues from.
+      // Another process may have checkpointed the page file since. If so, discard what this process
+      // knows about its earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)

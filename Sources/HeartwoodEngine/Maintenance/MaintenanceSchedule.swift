@@ -49,7 +49,8 @@ struct MaintenanceSchedule {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // Bound the log while generations are held, however long the run takes to start.
+        // While generations are held, let writers wait early, so that the log stays bounded however
+        // long the run takes to start.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }

@@ -58,7 +58,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // A map ends at a commit that was durable when the map was written.
+    // A map ends at a commit that was durable when the map was written, so that commit counts as a
+    // watermark too.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)

@@ -76,8 +76,8 @@ package final class PageFile: @unchecked Sendable {
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last, because a thread that sees it relies on everything that is discarded
-      // above.
+      // Store the state last, because a thread that sees it assumes that everything above has been
+      // discarded.
       state.store(checkpointed, ordering: .releasing)
     }
   }

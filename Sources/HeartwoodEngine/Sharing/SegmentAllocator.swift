@@ -73,15 +73,15 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// directory. The counter contains the segment number + 1, so that 0 means that no name is
   /// durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, it may have been renamed to this segment, and the counter may refer
-    // to an earlier file with this name.
+    // If the reserve is missing, it may have been renamed to this segment. The counter may then
+    // refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // A later successful sync would not prove that the names covered by this failed sync are
-      // durable.
+      // Disable writing, because even a later successful sync would not prove that the names
+      // covered by this failed sync are durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
     }

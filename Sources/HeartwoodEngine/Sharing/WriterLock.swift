@@ -209,7 +209,8 @@ package final class WriterLock: @unchecked Sendable {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // The recorded writer may have died, and the current one may not have recorded itself yet.
+    // Name the recorded writer only if it still has the store open. Otherwise it has died, and the
+    // current writer may not have recorded itself yet.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

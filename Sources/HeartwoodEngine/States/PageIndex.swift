@@ -79,7 +79,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Returns a node that contains the entry, directly or in a descendant, and consumes the caller's
   /// reference to `node`.
-  // The recursion has at most six levels, through nodes that this process has built.
+  // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -105,7 +105,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
-  // The recursion has at most six levels, through nodes that this process has built.
+  // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -290,7 +290,7 @@ extension PageIndex {
 
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // The recursion has at most six levels, through nodes that this process has built.
+    // The recursion is at most six levels deep, and visits only nodes that this process has built.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

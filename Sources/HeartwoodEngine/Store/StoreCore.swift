@@ -72,7 +72,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If unlocking fails, the lock is released when the descriptor is closed, which follows soon.
+    // Ignore a failure, because the lock is also released when the descriptor is closed.
     try? files.locks.unlock(byte: presence)
   }
 }

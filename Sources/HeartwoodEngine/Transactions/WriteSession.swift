@@ -97,7 +97,8 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // The rollback also undoes an interrupted change.
+      // If an error interrupted a change within the savepoint, the rollback has undone that change,
+      // so the transaction can continue.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
