@@ -24,8 +24,8 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A number computed from the second to seventh cache lines; reading this property prefetches
-  /// those lines.
+  /// A number computed from the second to seventh cache lines of a page; reading this property
+  /// prefetches those lines.
   ///
   /// The memory system fetches these lines in parallel while the first line is still being loaded,
   /// rather than one by one when a search needs them. The caller must use the number; otherwise the

@@ -2,8 +2,8 @@
 ///
 /// Every entry that differs is in a leaf that was written or freed between the two states. The old
 /// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
-/// Keyspaces are identified by name, because a keyspace that was removed and created again has
-/// another tree.
+/// Keyspaces are identified by name, because a keyspace that was removed and created again has a
+/// different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {

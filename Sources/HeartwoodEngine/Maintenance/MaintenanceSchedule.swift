@@ -22,8 +22,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for which the log may grow by one more frame between two runs
-  /// while generations are held.
+  /// The number of retained pages for each frame by which the log may grow between two runs while
+  /// generations are held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.

@@ -141,7 +141,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for a newer version, an unknown feature, or an impossible
-  ///   geometry (the slot is intact, so these are not corruption); `corrupt` for an impossible
+  ///   geometry (these are not corruption, because the slot is intact); `corrupt` for an impossible
   ///   frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout

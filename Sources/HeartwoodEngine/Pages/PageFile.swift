@@ -19,8 +19,8 @@ package final class PageFile: @unchecked Sendable {
 
   /// The smallest step by which the file grows.
   ///
-  /// The smallest step is large enough to be worth a system call. A larger file grows by larger
-  /// steps, each at most an eighth of the file, up to the largest step.
+  /// It is large enough to be worth a system call. A larger file grows by larger steps, each at
+  /// most an eighth of the file, up to the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20

@@ -17,8 +17,9 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// The number of segments to create in advance, which becomes two once a writer has needed a
   /// segment that was not ready.
   private var wanted = 1
-  /// The last segment allocated to a writer, which may already be filling it although no state
-  /// contains it yet.
+  /// The last segment that was allocated to a writer.
+  ///
+  /// The writer may already be filling this segment although no state contains the segment yet.
   private var newestAllocated: UInt64?
   /// Whether the reserve was used by a writer and has not been refilled yet.
   private let hasUsedReserve = Atomic<Bool>(false)

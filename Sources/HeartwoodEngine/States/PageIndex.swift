@@ -1,6 +1,7 @@
 package import Synchronization
 
-/// A persistent radix tree that maps each page to the log frame with its newest image in one state.
+/// A copy-on-write radix tree that maps each page to the log frame with its newest image in one
+/// state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
@@ -134,7 +135,8 @@ extension PageIndex {
   /// highest frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
-  /// References to it are odd, so that a lookup finds the word of a slot without reading `slots`.
+  /// References to a full node are odd, so that a lookup recognises the node as full and finds the
+  /// word of a slot without reading `slots`.
   package struct Node: Equatable {
     /// The address of the node, plus 1 if it is full.
     private let reference: UnsafeMutableRawPointer

@@ -8,7 +8,7 @@ final class OpenKeyspace {
   /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded, so that no other code may use it.
+  /// Whether the keyspace is being bulk-loaded, during which no other code may use it.
   var isLoading = false
 
   /// Traps if the keyspace has been removed or is being loaded.

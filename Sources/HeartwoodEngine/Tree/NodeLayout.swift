@@ -40,8 +40,8 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The largest slot of a branch that denotes the length of a suffix rather than the offset of a
-  /// cell.
+  /// The largest value of a branch slot that stands for the length of a suffix rather than for the
+  /// offset of a cell.
   ///
   /// An entry with such a slot needs no cell, because its head contains the complete suffix.
   package static let maxCelllessSuffix = 8

@@ -139,7 +139,7 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Completes a key like ``copyKey(_:to:)``, for a `target` that already starts with the prefix.
+  /// Does the same as ``copyKey(_:to:)``, for a `target` that already starts with the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)
