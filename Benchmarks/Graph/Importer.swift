@@ -10,8 +10,8 @@ final class Importer: Sendable {
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows for each row that replaces an existing quake, because it has that
-  /// quake's code.
+  /// The number of imported rows of which one has the code of an existing quake and therefore
+  /// replaces that quake.
   private static let rowsPerReplacement = 10
 
   private let process: Process

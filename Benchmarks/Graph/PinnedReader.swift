@@ -2,8 +2,8 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A thread that looks up quakes in a context, which is pinned to the newest generation at the
-/// start.
+/// A thread that looks up quakes in a context that stays pinned to the generation that was newest
+/// at the start.
 ///
 /// All reads of a quake must return the same values as the first read.
 final class PinnedReader: Sendable {

@@ -44,7 +44,7 @@ struct Alternation {
   ///
   /// The engine that is first in one round is last in the next. The first round is not counted.
   ///
-  /// - Parameter turn: Runs one turn, given the indexes of the engine and the round.
+  /// - Parameter turn: A closure that runs one turn, given the indexes of the engine and the round.
   /// - Throws: Any error that `turn` throws; a ``BenchFailure`` if two engines return different
   ///   results.
   func run(

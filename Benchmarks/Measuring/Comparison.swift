@@ -2,8 +2,8 @@
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// The first engine's rate divided by the rate of each other engine, round by round, with that
-  /// engine's name as the key.
+  /// The first engine's rate divided by the rate of each other engine, round by round, keyed by the
+  /// name of the other engine.
   let shares: [String: Spread]
 }
 

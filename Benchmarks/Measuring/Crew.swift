@@ -56,7 +56,7 @@ final class Crew: Sendable {
 
   /// Lets the threads work for one window of time.
   ///
-  /// - Parameter watch: Called about every 10 ms while the threads work.
+  /// - Parameter watch: A closure that is called about every 10 ms while the threads work.
   /// - Returns: For each group, the measurements of each of its threads.
   /// - Throws: The error that stopped a thread.
   func work(

@@ -18,7 +18,8 @@ struct Harness {
     let engine: String
     /// The threads, in groups that are measured separately.
     let groups: [[any Work]]
-    /// Returns the number of checkpoints so far, if the engine runs them automatically.
+    /// A function that returns the number of checkpoints so far, if the engine runs them
+    /// automatically.
     var checkpointCount: () -> Int = { 0 }
   }
 

@@ -146,8 +146,7 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
-  /// Runs the statement once, with these bytes, which are not copied, as the value of the
-  /// parameter.
+  /// Runs the statement once with these bytes as the value of a parameter, without copying them.
   @inline(__always)
   func run(_ bytes: Span<UInt8>, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -157,7 +156,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with the strings, which are not copied, as the values of the first two parameters.
+  /// Runs `body` with the strings as the values of the first two parameters, without copying them.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
     var (first, second) = texts
@@ -170,7 +169,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with the string, which is not copied, as the value of the first parameter.
+  /// Runs `body` with the string as the value of the first parameter, without copying it.
   @inline(__always)
   func binding<R>(_ text: String, _ body: () throws -> R) rethrows -> R {
     var text = text

@@ -4,9 +4,9 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// By default, SQLite checkpoints its log in a commit that makes the log long enough. Threads share
-/// one connection for commits, because several connections would wait for each other, which is
-/// slower.
+/// As is its default, SQLite checkpoints the log as part of the commit that makes the log reach a
+/// certain length. Threads share one connection for commits, because several connections would wait
+/// for each other, which is slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 

@@ -74,7 +74,7 @@ enum Command: String, CaseIterable {
     case .generations:
       [
         "The cost of a generation is the log space that only this generation retains. Releasing "
-          + "the generation frees it."
+          + "the generation frees that space."
       ]
     case .verify:
       [
@@ -181,7 +181,7 @@ enum Flag: String, CaseIterable {
     case .from: "start at this key, or at the first key after it"
     case .limit: "show at most N entries of each keyspace"
     case .full: "show complete values"
-    case .at: "use this generation instead of the newest"
+    case .at: "use this generation instead of the newest one"
     case .named: "use the generation with this name"
     case .svg: "also write the chart to FILE, as SVG"
     case .json: "print one JSON document: sizes in bytes, times in UTC"

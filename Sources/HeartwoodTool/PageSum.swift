@@ -37,8 +37,8 @@ struct PageSum {
   /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns how full the pages of a kind are, or "-" if there are no such pages or the kind has no
-  /// fill.
+  /// Returns how full the pages of a kind are, or "-" if there are no such pages or if fill does
+  /// not apply to the kind.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }

@@ -26,7 +26,7 @@ struct TerminalPageChart {
     return [sum.headline, "", rows, "", scale, "", table].joined(separator: "\n")
   }
 
-  /// The map, in which a colour is set only where the kind changes.
+  /// The rows of the map, which contain a colour code only where the kind changes.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""

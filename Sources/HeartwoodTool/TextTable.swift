@@ -10,7 +10,7 @@ struct TextTable {
   private let alignments: [Alignment]
   private var rows: [[String]] = []
 
-  /// Creates columns with titles, and a rule below the titles.
+  /// Creates columns with titles, and a line below the titles.
   init(_ columns: KeyValuePairs<String, Alignment>) {
     titles = columns.map(\.key)
     alignments = columns.map(\.value)

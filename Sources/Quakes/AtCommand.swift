@@ -17,7 +17,8 @@ struct AtCommand: Command {
                             such as 90m, 24h, 7d, 2w; without DATE, list the states
 
     The options are those of quakes list. Each import keeps the state that it
-    creates. The oldest states are released if there are more than --keep allows.
+    creates, and releases the oldest states if there are more than its option
+    --keep allows.
     """
 
   private let moment: (text: String, Moment)?

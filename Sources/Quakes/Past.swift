@@ -4,12 +4,12 @@ import Heartwood
 /// The states of a store that imports have kept.
 ///
 /// Each state is a named generation whose name says what created the state and when. If the state
-/// that an import finds was not created by an import, it is kept too, so that the import can be
-/// undone.
+/// that an import finds was not created by an import, that state is kept too, so that the import
+/// can be undone.
 struct Past {
   /// The command that created a state.
   enum Origin: String, Encodable {
-    /// Any other change, whose result an import found and kept.
+    /// A change other than an import or an undo, whose result the next import found and kept.
     case other = "before"
     case fileImport = "import"
     case undo

@@ -40,7 +40,8 @@ extension Date {
   }
 
   /// The time in UTC to the millisecond, such as "2019-02-16T23:46:15.470Z".
-  // The format style truncates to milliseconds, and a date can be slightly below its exact value.
+  // Add a tenth of a millisecond, because a date can be slightly below its exact value, and the
+  // format style truncates to milliseconds.
   var exact: String { (self + 0.0001).formatted(Date.ISO8601FormatStyle.exact) }
 
   /// The day in UTC, such as "2019-02-16".

@@ -13,7 +13,8 @@ struct UndoCommand: Command {
 
     The command removes the quakes that the import added, and restores the quakes
     that it changed. It fails if quakes have been changed in another way since then.
-    Run it again to undo the previous import. quakes at lists the kept states.
+    Run the command again to undo the previous import. quakes at lists the kept
+    states.
     """
 
   /// The author of the changes in the history.
@@ -56,7 +57,7 @@ struct UndoCommand: Command {
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
-        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so that "
+        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so the "
           + "import was not undone. Run quakes diff \(time) to see the changes.")
     }
   }

@@ -18,7 +18,7 @@ package final class ExclusiveByte: Sendable {
   ///   - isReadOnly: Whether the file was opened for reading only.
   ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
   ///     or `nil` to wait without limit.
-  ///   - waits: The tracker for waits without a time limit.
+  ///   - waits: The tracker that records waits without a time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -32,8 +32,8 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits until the lock is free, then runs `body` while holding it.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait, if the initialiser's timeout is
-  ///   `nil`.
+  /// - Parameter timeout: The number of milliseconds to wait, which is used only if the
+  ///   initialiser's timeout is `nil`.
   /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
@@ -60,8 +60,9 @@ package final class ExclusiveByte: Sendable {
       guard SystemThread.monotonicMilliseconds - clock < timeout else {
         throw StorageError(
           .busy,
-          "Another process has held one of the store's locks for longer than `busyTimeout`. Check "
-            + "whether a process that has the store open is suspended.", file: file.path)
+          "Another process has held one of the store's locks for longer than `busyTimeout`. If a "
+            + "process that has the store open is suspended, resume or end it. Then try again.",
+          file: file.path)
       }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)

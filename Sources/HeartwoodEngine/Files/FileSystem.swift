@@ -250,9 +250,9 @@ package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
   /// A closure that is called before each access to shared memory.
   ///
-  /// Its arguments are the offset of the access, and whether the access may change the memory. Like
-  /// system calls, accesses to memory that processes share are input and output, so a test file
-  /// system can intercept them.
+  /// Its arguments are the offset of the access, and whether the access may change the memory.
+  /// Accesses to memory that processes share are a kind of input and output. Through this closure,
+  /// a test file system can intercept them, as it intercepts system calls.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

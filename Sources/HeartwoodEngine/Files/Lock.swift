@@ -12,9 +12,9 @@
 /// mutexes, and because they support waits with a timeout.
 ///
 /// In a child process created by `fork`, the methods of a lock inherited from the parent do
-/// nothing. The lock may be held by a thread that does not exist in the child, and destroying the
-/// condition variable would wait for such threads. Because the calls are skipped, deinitialisers do
-/// not hang, but the child still must not use the state that such a lock guards.
+/// nothing, because the lock may be held by a thread that does not exist in the child, and
+/// destroying the condition variable would wait for that thread. Deinitialisers therefore do not
+/// hang, but the child must not use the state that such a lock guards.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {

@@ -20,7 +20,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       let location = MemoryPath(path)
       guard !directories.contains(location) else {
         throw StorageError(
-          .notAStore, "This is not a regular file. Check the path of the store.", file: path)
+          .notAStore,
+          "The store needs a regular file at this path, but finds something else. Check the path "
+            + "of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {
@@ -317,7 +319,8 @@ private final class MemoryFile: File {
     guard let memory = content.shared(byteCount) else {
       throw StorageError(
         .io,
-        "Cannot map the file, because it is shorter than the mapping.", file: path)
+        "Cannot map the file, because it is shorter than the mapping. Open the store again.",
+        file: path)
     }
     // The mapping keeps the memory alive after the last reference to the file is released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
@@ -343,6 +346,7 @@ private final class MemoryFile: File {
     guard !isWritable else { return }
     throw StorageError(
       .io,
-      "Cannot write to the file, because it was opened for reading only.", file: path)
+      "Cannot write to the file, because it was opened for reading only. Open the store for "
+        + "writing.", file: path)
   }
 }

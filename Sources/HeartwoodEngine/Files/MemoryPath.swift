@@ -3,8 +3,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normal. Splitting every path took one eighth of a simulation's
-    // running time.
+    // Split only paths that may not be normal, which are rare. Splitting every path took one eighth
+    // of a simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -18,7 +18,7 @@ package struct MemoryPath: Hashable, Sendable {
     text = names.joined(separator: "/")
   }
 
-  /// Returns whether a path is certainly absolute and normal.
+  /// Returns `true` only if a path is known to be absolute and normal.
   ///
   /// The result is `false` for any path that contains a name with a leading dot, because that name
   /// may be `.` or `..`.
@@ -66,7 +66,8 @@ package struct MemoryPath: Hashable, Sendable {
 
   package static func isNoDirectory(_ path: String) -> StorageError {
     StorageError(
-      .notAStore, "This is a file, but a store is a directory. Check the path.", file: path)
+      .notAStore, "The path leads to a file, but a store is a directory. Check the path.",
+      file: path)
   }
 
   package static func missingDirectory(_ path: String) -> StorageError {
@@ -81,7 +82,8 @@ package struct MemoryPath: Hashable, Sendable {
   package static func isTaken(_ path: String) -> StorageError {
     StorageError(
       .io,
-      "Cannot rename to this path, because it already exists or lies inside the source.",
+      "Cannot rename to this path, because it already exists or lies inside the source. Use "
+        + "another path.",
       file: path)
   }
 }

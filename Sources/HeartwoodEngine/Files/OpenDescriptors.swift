@@ -9,8 +9,8 @@
 /// Tracks the descriptors of this process's open files, and the memory that the process shares with
 /// other processes.
 ///
-/// The kernel holds a lock on an open file as long as any copy of the file's descriptor exists. A
-/// child process created by `fork` would therefore hold its parent's locks, and other processes
+/// The kernel holds a lock on an open file for as long as any copy of the file's descriptor exists.
+/// A child process created by `fork` would therefore hold its parent's locks, and other processes
 /// would see what the child writes to shared memory. To prevent both, a handler that runs in the
 /// child before `fork` returns closes the copied descriptors and replaces the shared memory with
 /// private memory.
@@ -62,8 +62,9 @@ enum OpenDescriptors {
 
   /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must not set locks through the descriptor, and must close it. This method holds
-  /// `lock` too, because opening a file temporarily occupies all free descriptors from 0 to 2.
+  /// The caller must not set locks through the descriptor, and must close it. Like ``enter(_:)``,
+  /// this method holds `lock`, because opening a file temporarily occupies all free descriptors
+  /// from 0 to 2, which only one thread may do at a time.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }

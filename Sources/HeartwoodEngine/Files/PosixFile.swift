@@ -124,14 +124,15 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Do not reserve existing blocks again. Where the system has no operation for this, the C
-    // library writes to each block of the range, which another process may be writing to.
+    // Do not reserve existing blocks again. Where the system has no operation that reserves space,
+    // the C library writes to each block of the range, and another process may be writing to the
+    // same blocks.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // On Darwin, allocating space does not change the file's length. File systems that do not
-      // support this call allocate space when bytes are written.
+      // On Darwin, allocating space does not change the file's length. Ignore failures, because
+      // file systems that do not support this call allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
@@ -262,7 +263,8 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` stands for the current time, which anyone with write permission may set.
+    // `nil` stands for the current time. Any process that may write to the file may set it to the
+    // current time, but only the file's owner may set another time.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
       "update the modification time", path)
   }

@@ -48,7 +48,8 @@ package final class PosixFileSystem: FileSystem {
     #else
       let handler = action.__sigaction_u.__sa_handler
     #endif
-    // The default handler is the null pointer on every system.
+    // On every system, the default handler is the null pointer. Any other handler is the program's
+    // own.
     guard handler == nil else { return false }
     signal(SIGXFSZ, SIG_IGN)
     return true
@@ -241,8 +242,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit needs a number. Obtaining the number with a system call would double the number of
-  /// system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit needs an unpredictable number. Obtaining it with a system call would double the
+  /// number of system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -273,6 +274,9 @@ package final class PosixFileSystem: FileSystem {
   }
 
   private static func isNoFile(_ path: String) -> StorageError {
-    StorageError(.notAStore, "This is not a regular file. Check the path of the store.", file: path)
+    StorageError(
+      .notAStore,
+      "The store needs a regular file at this path, but finds something else. Check the path of "
+        + "the store.", file: path)
   }
 }

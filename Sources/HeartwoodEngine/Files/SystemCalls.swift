@@ -52,12 +52,14 @@ enum SystemCalls {
   /// another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Returns the descriptor that `make` opens, with a number above those of the standard streams.
+  /// Calls `make` to open a file, and returns a descriptor whose number is above those of the
+  /// standard streams.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Other code prints to descriptors 0 to 2, so a store must never use one of them, not even
-    // briefly. Placeholders occupy the free descriptors among them while the file is opened.
+    // briefly. While the file is being opened, placeholders therefore occupy those of the three
+    // descriptors that are free.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
@@ -220,7 +222,9 @@ struct SystemError: Error {
           + "you only need to read the store, open it read-only.",
         file: path, errno: code)
     default:
-      return StorageError(.io, "Cannot \(action): \(reason).", file: path, errno: code)
+      return StorageError(
+        .io, "Cannot \(action): \(reason). Correct the cause, then try again.", file: path,
+        errno: code)
     }
   }
 }

@@ -6,7 +6,7 @@ extension Bytes {
   /// Returns the eight bytes at `offset`, padded with zeros past the end, as a number that sorts
   /// like the bytes.
   ///
-  /// The caller must guarantee that eight readable zero bytes follow the end, so that one load
+  /// The caller must guarantee that eight readable zero bytes follow the end. One load then
   /// suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
@@ -24,8 +24,8 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A number computed from the second to seventh cache lines; reading this property prefetches
-  /// those lines.
+  /// A number computed from the second to seventh cache lines of a page; reading this property
+  /// prefetches those lines.
   ///
   /// The memory system fetches these lines in parallel while the first line is still being loaded,
   /// rather than one by one when a search needs them. The caller must use the number; otherwise the
@@ -69,8 +69,8 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Halve the differences, so that they fit in a signed number. This also works for numbers
-    // shorter than eight bytes.
+    // Halve the differences so that they fit in a signed number. Set the lowest bit of the divisor
+    // so that it is never 0.
     let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(distance / extent * Double(last) + bias), last)

@@ -29,11 +29,11 @@ package enum Limits {
   package static let maxTreeLevel = 32
   /// The maximum length of a keyspace name in UTF-8 bytes.
   ///
-  /// The name is used as a key in the catalog.
+  /// The name must fit in a key, because the catalog is keyed by name.
   package static let maxKeyspaceNameByteCount = 255
   /// The maximum length of the name of a generation in UTF-8 bytes.
   ///
-  /// Such names are meant to be read by people.
+  /// Such names are meant to be read by people, so a higher limit is not needed.
   package static let maxGenerationNameByteCount = 255
   /// The maximum number of pages in the page file.
   ///

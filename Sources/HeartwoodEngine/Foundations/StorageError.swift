@@ -60,7 +60,8 @@ public struct StorageError: Error, Hashable, Sendable {
   public var errno: Int32?
   /// Whether the failed call changed nothing, so that writing can continue.
   ///
-  /// An example is a call that failed because the process had no free file descriptor.
+  /// For example, this is true of a call that failed because the process had no free file
+  /// descriptor.
   package var changedNothing = false
 
   /// Creates an error.

@@ -171,7 +171,8 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // A terminator without a following component would give a key a second encoding.
+    // Reject a terminator that no component follows, because it would give the same key a second
+    // encoding.
     guard zero + 1 != bytes.count else {
       throw malformed("ends with a terminator, but no component follows it")
     }

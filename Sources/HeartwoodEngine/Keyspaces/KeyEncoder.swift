@@ -8,8 +8,9 @@
 /// therefore has one byte of overhead. The order and the uniqueness of keys follow from these
 /// rules:
 ///
-/// - Two strings that differ at a byte also differ there in their encodings. If one of the bytes is
-///   zero, its `00` is less than the other byte.
+/// - If two strings first differ at some byte, their encodings first differ at the corresponding
+///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
+///   other byte.
 /// - If one string is a prefix of another, the shorter one is followed by the end of the key, which
 ///   sorts before everything, or by `00` and the byte of a kind. The longer one continues with a
 ///   byte above `00`, or with `00 FF`, and no kind is `FF`. The shorter string therefore sorts

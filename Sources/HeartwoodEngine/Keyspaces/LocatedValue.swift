@@ -8,7 +8,7 @@ struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   /// The page to release, or `nil` if the value is in a mapping.
   let reference: PageReference?
-  /// The copy of the value, if it spans pages.
+  /// The copy of the value, if the value spans several pages.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 

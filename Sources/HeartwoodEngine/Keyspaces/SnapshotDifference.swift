@@ -2,8 +2,8 @@
 ///
 /// Every entry that differs is in a leaf that was written or freed between the two states. The old
 /// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
-/// Keyspaces are identified by name, because a keyspace that was removed and created again has
-/// another tree.
+/// Keyspaces are identified by name, because a keyspace that was removed and created again has a
+/// different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
@@ -35,7 +35,8 @@ package struct SnapshotDifference {
   ///
   /// Either state may be the newer one.
   ///
-  /// - Parameter isWanted: Returns whether to compare the keyspace with the given name.
+  /// - Parameter isWanted: A function that returns whether to compare the keyspace with the given
+  ///   name.
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.

@@ -122,7 +122,7 @@ package struct AtomicFile: Sendable {
     return Int(bytes.load32(Layout.rowCount.offset))
   }
 
-  /// Replaces the contents of the file with the given bytes, durably.
+  /// Durably replaces the contents of the file with the given bytes.
   ///
   /// - Throws: `diskFull`, in which case the old contents remain valid; `io`, in which case either
   ///   the old or the new contents may be valid.

@@ -13,7 +13,8 @@ package enum HolderLayout {
   ]
   /// The length of a row.
   ///
-  /// A row is half a sector, so that concurrent writes of two rows cannot tear each other.
+  /// A row is half a sector, so that two processes that write their rows at the same time cannot
+  /// damage each other's row.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548

@@ -46,7 +46,7 @@ package final class LogFiles: Sendable {
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
   /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
-  /// too, because their writer ran out of space, or aborted before it wrote anything.
+  /// too: their writer ran out of space, or aborted before it wrote anything.
   ///
   /// - Parameters:
   ///   - last: The last segment to open.
@@ -86,7 +86,7 @@ package final class LogFiles: Sendable {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens a segment that is ready for frames, whichever process created it.
+  /// Opens a segment if frames can be written to it, whichever process created it.
   ///
   /// Returns `nil` if the segment does not exist, was emptied, or belongs to another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
@@ -109,7 +109,7 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether a segment is ready for frames of the given lineage.
+  /// Returns whether frames of the given lineage can be written to a segment.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)

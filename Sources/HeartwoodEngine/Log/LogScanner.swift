@@ -20,7 +20,7 @@ package struct LogScanner {
   private let block: ByteBlock
   private let footerBlock: ByteBlock
   /// The first frames of segments that start with the first header of a transaction, keyed by the
-  /// digest that the header continues.
+  /// digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
@@ -42,7 +42,7 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // A lineage starts after the commit that it continues.
+      // A lineage that continues from `point` starts at a later frame.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
@@ -52,7 +52,8 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit or all remaining commits of a footer, or `nil` at the end of the log.
+  /// Returns the next commit, or all remaining commits that a footer summarises, or `nil` at the
+  /// end of the log.
   ///
   /// - Parameter limit: The last frame for which footers are used. Footers of later commits are
   ///   ignored; if the limit is `nil`, all footers are ignored.
@@ -81,7 +82,8 @@ package struct LogScanner {
   /// Checks that a commit that increases the page count contains images of the bitmaps that cover
   /// the new pages.
   ///
-  /// Any other commit would make readers allocate memory for pages that do not exist.
+  /// Without this check, a wrong page count would make readers allocate memory for pages that do
+  /// not exist.
   private func requireBitmaps(
     _ images: [LogStep.Image], upTo end: CommitPoint
   ) throws(StorageError) {
@@ -105,8 +107,8 @@ package struct LogScanner {
   ///
   /// This commit takes precedence over the frames that directly follow `point`, because it was
   /// written by a recovery that found those frames incomplete. Later durable watermarks are above
-  /// those frames. Without this rule, their images would therefore not be verified again, and the
-  /// frames would be accepted by their headers alone.
+  /// those frames, so recovery does not verify their images again. Without this rule, it would
+  /// accept the frames on the basis of their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

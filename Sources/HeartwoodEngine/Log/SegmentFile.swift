@@ -72,8 +72,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Whatever the reason, that file may have lost bytes of earlier commits. Writing therefore
-      // cannot continue, unlike after a write that found the disk full.
+      // Whatever made the sync fail, that file may have lost bytes of earlier commits. Throw `io`
+      // even if the disk is full, because `diskFull` would allow writing to continue.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }

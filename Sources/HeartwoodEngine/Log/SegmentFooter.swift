@@ -55,7 +55,7 @@ package struct SegmentFooter: Hashable, Sendable {
   package var point: CommitPoint
   /// The number of commits that end in the segment.
   package var commitCount: Int
-  /// The newest image of each page, in ascending order of the pages.
+  /// The newest image of each page, in ascending order of page numbers.
   ///
   /// Images of a transaction that continues in the next segment are not listed.
   package var rows: [Row]

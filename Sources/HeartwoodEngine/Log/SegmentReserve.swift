@@ -1,8 +1,9 @@
-/// Manages the reserve, which is disk space for one segment that is allocated in advance for use
-/// when the disk is full.
+/// Manages the reserve: disk space for one segment, which is allocated in advance and used when the
+/// disk is full.
 ///
-/// With the reserve, transactions that free as many pages as they need can commit on a full disk,
-/// so that deleting remains possible. The next maintenance run frees the space again.
+/// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
+/// disk, so deleting data remains possible. The next maintenance run then frees disk space by
+/// deleting log segments, and allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
 
@@ -21,9 +22,9 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // While there is no reserve, each process that adds a segment syncs the directory, because the
-    // segment may have been created from the last reserve. Processes stop doing so once a new
-    // reserve exists, so sync the directory before creating it.
+    // A segment made by renaming the previous reserve may not have a durable name yet. While there
+    // is no reserve, every process therefore syncs the directory when it adds a segment. A new
+    // reserve ends this, so sync the directory before creating it.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
@@ -39,8 +40,9 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no reserve.
   ///
-  /// The segment's name may already be durable but refer to another file. The name durably refers
-  /// to this file only after the next directory sync; until then, no process sees a reserve.
+  /// The segment's name may already be durable for an earlier file. It becomes durable for this
+  /// file with the next sync of the directory, which every process performs when it adds a segment
+  /// while there is no reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

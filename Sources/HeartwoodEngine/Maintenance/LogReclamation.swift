@@ -106,7 +106,7 @@ package struct LogReclamation {
     return here
   }
 
-  /// Punches a hole for every run of slots in a segment that contains no retained frame.
+  /// Punches a hole in a segment for every run of slots without retained frames.
   ///
   /// If the map covers the complete segment, the holes include the segment's header and footer,
   /// because the map replaces them.

@@ -1,4 +1,4 @@
-/// Runs checkpoints when they are due, and releases idle pins.
+/// Runs checkpoints when they are due, and releases the pin that lingers after its last use.
 ///
 /// The maintenance thread references the components of the store, but never the store itself, so
 /// that a store without other references is deallocated. Thread-safe.
@@ -11,8 +11,8 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether maintenance runs after each commit on the thread that calls `write`, instead of on a
-  /// background thread.
+  /// Whether maintenance is performed after each commit by the thread that calls `write`, instead
+  /// of by a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
   /// The function that receives the errors of background runs.
@@ -164,8 +164,8 @@ final class Maintenance: @unchecked Sendable {
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Clear the request before the run, because the run may not cover a request that is made in the
-    // meantime.
+    // Clear the request before the run, not after it, because a request that is made during the run
+    // may need another run.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -259,7 +259,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Clear `ages` before the check, so that a pin that lingers after the check sets it again.
+        // Clear `ages` before the check, so that a pin that starts to linger after the check sets
+        // it again.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -269,10 +270,10 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // Ignore an error, because the next reader gets it.
+        // Ignore an error, because the next reader encounters it too.
         try? table.releaseCheckpointedSegments()
-        // Other processes may have synced segments that this process has written, so that their
-        // descriptors can be closed.
+        // Close the descriptors of segments that this process wrote and that another process may
+        // have synced since.
         files.closeDurableSegments()
         lock.acquire()
       } else {

@@ -63,7 +63,8 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // The `kept` file may already lack a released name although the release is not durable yet.
+        // Sync first, because the `kept` file may already lack a released name although the release
+        // is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
@@ -167,11 +168,12 @@ struct MaintenanceRun {
     sealing.seal(upTo: table.durable)
   }
 
-  /// Completes M3.4 and M3.5 for a run that died before it announced the state of its header slot.
+  /// Completes M3.4 and M3.5 for an earlier run whose process died after it had written a header
+  /// slot and before it raised `checkpointed`.
   ///
-  /// This run will overwrite the other slot, whose state is announced. Without this step, neither
-  /// slot would have an announced state until the end of the run, and until then, readers could not
-  /// locate any generation.
+  /// This run will overwrite the other slot, whose state is the only one that readers may use so
+  /// far. Without this step, readers could therefore not locate any generation until the end of the
+  /// run.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -195,7 +197,8 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // Another process may have brought the page file to the state that this run continues from.
+      // Another process may have checkpointed the page file since. If so, discard what this process
+      // knows about its earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)

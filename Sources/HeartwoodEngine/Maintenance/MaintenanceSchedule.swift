@@ -9,11 +9,11 @@ struct MaintenanceSchedule {
   private let length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
-  /// It is at most `length`, because held generations retain little log after a run.
+  /// It is at most `length`, because after a run, held generations retain only little of the log.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The generation at which to check again for held older generations, which make a run due
-  /// sooner.
+  /// The generation at which to check again whether older generations are held, in which case a run
+  /// is due sooner.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
@@ -22,8 +22,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for which the log may grow by one more frame between two runs
-  /// while generations are held.
+  /// The number of retained pages for each frame by which the log may grow between two runs while
+  /// generations are held.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -49,7 +49,8 @@ struct MaintenanceSchedule {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // Bound the log while generations are held, however long the run takes to start.
+        // While generations are held, let writers wait early, so that the log stays bounded however
+        // long the run takes to start.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }
@@ -59,7 +60,8 @@ struct MaintenanceSchedule {
   /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Lets writers continue for a while after they have waited too long for a run.
+  /// Lets writers that have waited too long for a run continue until the log has grown by another
+  /// `heldLength`.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
   /// Returns whether a log of this length makes a run worthwhile after an old generation has

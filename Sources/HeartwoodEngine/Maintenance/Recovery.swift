@@ -58,7 +58,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // A map ends at a commit that was durable when the map was written.
+    // A map ends at a commit that was durable when the map was written, so that commit counts as a
+    // watermark too.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -102,8 +103,8 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: distinguishes a torn tail from corruption, using every valid header and footer after the
-  /// end of the walk.
+  /// R1.4: distinguishes an unfinished commit at the end of the log from corruption, using every
+  /// valid header and footer after the end of the walk.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)

@@ -102,7 +102,7 @@ package struct Geometry: Hashable, Sendable {
   // same segment.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
-  /// Returns the frame `count` frames after `frame`.
+  /// Returns the frame that is `count` frames after `frame`.
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {
     var result = frame
     var remaining = count

@@ -53,7 +53,7 @@ package struct StoreIdentity: Hashable, Sendable {
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
-  /// The digest of the commit's last group, which the next group repeats.
+  /// The digest of the commit's last group, which the header of the next group repeats.
   package var digest: UInt64
   /// The lineage that the commit belongs to.
   package var lineage: UInt64
@@ -141,7 +141,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for a newer version, an unknown feature, or an impossible
-  ///   geometry (the slot is intact, so these are not corruption); `corrupt` for an impossible
+  ///   geometry (these are not corruption, because the slot is intact); `corrupt` for an impossible
   ///   frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
@@ -203,7 +203,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Reads both slots from the page file.
   ///
   /// The slots are never read from a copy in memory, because another process may have written a
-  /// slot and died since the copy was made.
+  /// slot since the copy was made.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

@@ -109,8 +109,8 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts pages that were not used since the clock hand last passed them, until there is room for
-  /// one more page.
+  /// Evicts pages that have not been used since the clock hand last passed them, until there is
+  /// room for one more page.
   private func makeRoom(in shard: Shard) {
     var steps = shard.order.count * 2
     while shard.order.count >= entriesPerShard, steps > 0 {

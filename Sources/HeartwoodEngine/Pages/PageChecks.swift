@@ -27,7 +27,7 @@ package enum PageChecks {
         "Page \(found) was found where this page should be. Restore a backup.",
         file: file, page: page)
     }
-    // Every bit pattern is a valid bitmap.
+    // A bitmap needs no further check, because every bit pattern is valid.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) { throw .corrupt(finding, file: file, page: page) }
   }

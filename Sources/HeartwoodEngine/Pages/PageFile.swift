@@ -19,8 +19,8 @@ package final class PageFile: @unchecked Sendable {
 
   /// The smallest step by which the file grows.
   ///
-  /// It is large enough to be worth a system call. Between the smallest and the largest step, a
-  /// step is at most an eighth of the file.
+  /// It is large enough to be worth a system call. A larger file grows by larger steps, each at
+  /// most an eighth of the file, up to the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20
@@ -76,8 +76,8 @@ package final class PageFile: @unchecked Sendable {
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last, because a thread that sees it reads through an index that starts at
-      // that state.
+      // Store the state last, because a thread that sees it assumes that everything above has been
+      // discarded.
       state.store(checkpointed, ordering: .releasing)
     }
   }
@@ -124,7 +124,7 @@ package final class PageFile: @unchecked Sendable {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // Measure the file each time, because another process may have truncated it a moment ago.
+      // Query the length each time, because another process may just have truncated the file.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))

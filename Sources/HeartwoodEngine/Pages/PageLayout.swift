@@ -20,9 +20,9 @@ package enum PageKind: UInt8, Sendable {
 ///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
-/// The hash covers all bytes of the page after it and is seeded with the store's identity. Wherever
-/// a page is read from, the header therefore identifies the page (number, kind, tree and level),
-/// its store, and its age (the log frame to which it was written).
+/// The hash covers all following bytes of the page, and is seeded with the store's identity.
+/// Wherever a page is read from, the header therefore identifies the page (number, kind, tree and
+/// level), its store, and its age (the log frame to which it was written).
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

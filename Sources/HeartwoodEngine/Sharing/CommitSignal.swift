@@ -5,8 +5,9 @@ import Synchronization
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received, so a signal that arrives late, twice or once for several commits does no harm. A
 /// process that commits touches the `locks` file only while another process observes the store,
-/// which a lock byte shows. If a process dies between its commit and its signal, observers still
-/// find the commit, because they check the newest generation once a second. Thread-safe.
+/// which that process shows by holding a lock byte. If a process dies between its commit and its
+/// signal, observers still find the commit, because they check the newest generation once a second.
+/// Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -39,8 +40,8 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer checks while other processes may not know of it yet, or if
-  /// the file system cannot watch the file.
+  /// The interval at which an observer checks for commits while other processes may not know of the
+  /// observer yet, or if the file system cannot watch the file.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -103,7 +104,7 @@ package final class CommitSignal: @unchecked Sendable {
   }
 
   /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
-  /// `nil` if the wait is cancelled, alone or with all waits of its owner.
+  /// `nil` if the wait is cancelled, either alone or together with all other waits of its owner.
   ///
   /// - Parameters:
   ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.

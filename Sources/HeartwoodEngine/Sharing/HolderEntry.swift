@@ -19,7 +19,7 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Publishes that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process writes no file, so it is shown with the name of its program.
+  /// A read-only process writes no file, so users see the name of its program instead.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
@@ -45,7 +45,7 @@ package final class HolderEntry: @unchecked Sendable {
     return !held.isEmpty
   }
 
-  /// Withdraws everything that was published.
+  /// Withdraws everything that this process has published about its use of the store.
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))

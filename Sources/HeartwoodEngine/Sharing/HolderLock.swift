@@ -55,9 +55,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of locked bytes.
+  /// The maximum length of a run of adjacent holder locks.
   ///
-  /// A longer run was not locked by Heartwood.
+  /// A longer run was locked by another program, and is ignored.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether it could be set.
@@ -73,7 +73,7 @@ extension StoreLocks {
   /// Releases a holder lock.
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
-    // If this fails, the store reports the process as a holder for a while longer.
+    // If this fails, the process may still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 

@@ -4,7 +4,7 @@
 package final class LogReclamationRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 
-  /// The figures that bound the size of the log after a reclamation.
+  /// The numbers from which the upper bound on the log's size after a reclamation is computed.
   package struct Figures {
     let serial: UInt64
     /// The last commit that the map covers.

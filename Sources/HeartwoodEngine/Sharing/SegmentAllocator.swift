@@ -3,9 +3,9 @@ import Synchronization
 /// Creates the log segments that a writer needs now, and a few segments ahead of the writer.
 ///
 /// When a segment is created in advance, its bytes are written and its name is synced at that time,
-/// so that the first commit in the segment waits for neither. Segments are created under a lock
-/// byte, so that no process creates a segment that another process is filling. A complete segment
-/// is used as it is, whichever process created it. Thread-safe.
+/// so that the first commit in the segment need not wait for either. Segments are created under a
+/// lock byte, so that no process creates a segment that another process is filling. A complete
+/// segment is used as it is, whichever process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
@@ -17,8 +17,9 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// The number of segments to create in advance, which becomes two once a writer has needed a
   /// segment that was not ready.
   private var wanted = 1
-  /// The last segment allocated to a writer, which may already be filling it although no state
-  /// contains it yet.
+  /// The last segment that was allocated to a writer.
+  ///
+  /// The writer may already be filling this segment although no state contains the segment yet.
   private var newestAllocated: UInt64?
   /// Whether the reserve was used by a writer and has not been refilled yet.
   private let hasUsedReserve = Atomic<Bool>(false)
@@ -32,8 +33,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, which are ready for frames and have durable
-  /// names.
+  /// Returns the segments from `first` to `last`, after creating those that are missing and making
+  /// all their names durable.
   ///
   /// The caller must hold the writer lock.
   ///
@@ -68,19 +69,20 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// The shared counter `named` shows whether a sync is needed. It does not matter which process
-  /// created the file, because that process may have died before its sync. The counter contains the
-  /// segment number + 1, so that 0 means that no name is durable.
+  /// The shared counter `named` shows whether a sync is needed. A segment that another process
+  /// created may need a sync too, because that process may have died before it synced the
+  /// directory. The counter contains the segment number + 1, so that 0 means that no name is
+  /// durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, it may have been renamed to this segment, and the counter may refer
-    // to an earlier file with this name.
+    // If the reserve is missing, it may have been renamed to this segment. The counter may then
+    // refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // A later successful sync would not prove that the names covered by this failed sync are
-      // durable.
+      // Disable writing, because even a later successful sync would not prove that the names
+      // covered by this failed sync are durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
     }

@@ -100,8 +100,9 @@ package final class WriterLock: @unchecked Sendable {
   /// Locks the writer byte, after waiting for writers in other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Ring the doorbell, which the current writer checks before it reacquires the lock. Without it,
-    // this process could starve, because polling does not queue.
+    // Ring the doorbell, which the current writer checks before it reacquires the lock. Without the
+    // doorbell, this process could wait forever, because a process that only polls has no place in
+    // a queue.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
@@ -190,7 +191,8 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed over at the last moment. Take it, so that it is not lost.
+    // The turn was handed to this thread just as the deadline passed. Take the turn, because
+    // otherwise no thread would use it or pass it on.
     try wait(for: turn, until: nil)
   }
 
@@ -207,7 +209,8 @@ package final class WriterLock: @unchecked Sendable {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // The recorded writer may have died, and the current one may not have recorded itself yet.
+    // Name the recorded writer only if it still has the store open. Otherwise it has died, and the
+    // current writer may not have recorded itself yet.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

@@ -7,7 +7,8 @@
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
-  /// Whether the newest generation stays pinned for a while after its last use.
+  /// Whether the newest generation stays pinned for a short time after its last reference is
+  /// released.
   private let lingers: Bool
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
@@ -155,7 +156,8 @@ package final class GenerationTable: @unchecked Sendable {
     throw StorageError(
       .busy,
       "A maintenance run has taken longer than `busyTimeout` to decide which generations remain "
-        + "readable. Check whether a process that has the store open is suspended.",
+        + "readable. If a process that has the store open is suspended, resume or end it. Then try "
+        + "again.",
       file: files.directory)
   }
 

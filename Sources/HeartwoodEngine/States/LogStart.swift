@@ -49,8 +49,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // A map that was written for a later state of the page file does not list the pages that were
-    // written back between the two states.
+    // Skip the check below if the map was written for a later state of the page file: it then does
+    // not list the pages that were written back after the state in this header.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

@@ -1,6 +1,7 @@
 package import Synchronization
 
-/// A persistent radix tree that maps each page to the log frame with its newest image in one state.
+/// A copy-on-write radix tree that maps each page to the log frame with its newest image in one
+/// state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
@@ -79,7 +80,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Returns a node that contains the entry, directly or in a descendant, and consumes the caller's
   /// reference to `node`.
-  // The recursion has at most six levels, through nodes that this process has built.
+  // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -105,7 +106,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
-  // The recursion has at most six levels, through nodes that this process has built.
+  // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -134,7 +135,8 @@ extension PageIndex {
   /// highest frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
-  /// References to it are odd, so that a lookup finds the word of a slot without reading `slots`.
+  /// References to a full node are odd, so that a lookup recognises the node as full and finds the
+  /// word of a slot without reading `slots`.
   package struct Node: Equatable {
     /// The address of the node, plus 1 if it is full.
     private let reference: UnsafeMutableRawPointer
@@ -290,7 +292,7 @@ extension PageIndex {
 
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // The recursion has at most six levels, through nodes that this process has built.
+    // The recursion is at most six levels deep, and visits only nodes that this process has built.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

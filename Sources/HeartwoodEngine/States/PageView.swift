@@ -67,8 +67,8 @@ package struct PageView {
 
   /// Checks that pages may still be read.
   ///
-  /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if its
-  ///   store was suspended since then.
+  /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if the
+  ///   store has been suspended since then.
   package func requireCurrent() throws(StorageError) {
     guard !isCurrent else { return }
     try source.pointee.origin.requireOwn("pages")

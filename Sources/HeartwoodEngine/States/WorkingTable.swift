@@ -1,7 +1,7 @@
 /// An open-addressing hash table of the writer's pages, keyed by page number.
 ///
-/// Lookups must be fast, because a transaction looks up a page at every step of a tree descent. A
-/// savepoint keeps the pages that it would restore in a table of its own.
+/// Lookups must be fast, because a transaction looks up a page at every step of a tree descent.
+/// Each savepoint has its own table of the pages that it would restore.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>

@@ -80,12 +80,13 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the generations that this process, another process or a name holds, the oldest first.
+  /// Returns the generations that are held by this process, by another process or by a name, the
+  /// oldest first.
   ///
   /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
   ///   corrupt.
-  /// - Complexity: Reads the map and the log's group headers for each generation that has no
-  ///   snapshot in this process.
+  /// - Complexity: For each generation that has no snapshot in this process, reads the map of
+  ///   retained frames and the log's group headers.
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()

@@ -1,9 +1,10 @@
 extension OpenSequence {
   /// Attaches to a store that other processes have open, or returns `nil` if no process has
-  /// initialised its shared counters since the machine booted.
+  /// initialised the store's shared counters since the machine booted.
   ///
-  /// - Parameter writers: The byte that a process locks while it initialises the counters, or `nil`
-  ///   to return without waiting for such a process.
+  /// - Parameter writers: The lock byte that a process holds while it initialises the counters. The
+  ///   method waits for as long as another process holds this byte. If the parameter is `nil`, the
+  ///   method does not wait.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -109,7 +110,8 @@ extension OpenSequence {
   /// S3: acquires the presence lock again, and returns the state of the newest generation.
   ///
   /// If the files are still the same, cached contents are still valid, because frames never change.
-  /// The verified bits of the page file are discarded if another process has run a checkpoint.
+  /// If another process has run a checkpoint in the meantime, the pages of the page file are
+  /// verified again.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence
@@ -173,8 +175,8 @@ extension OpenSequence {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Write the bytes instead of only reserving them, because writing to a mapped hole on a full
-      // disk kills the process.
+      // Write zeros instead of only extending the file, because the file would then have a hole,
+      // and writing to a mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

@@ -76,8 +76,8 @@ extension OpenSequence {
 
   /// Continues with the counters of this boot.
   ///
-  /// All visible commits are in the files. If another complete commit follows them, that commit is
-  /// adopted, even if its writer died before announcing it.
+  /// The files contain at least all visible commits. They may also contain one more complete
+  /// commit, whose writer died before it raised the counters. Such a commit is adopted.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
@@ -94,19 +94,20 @@ extension OpenSequence {
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // The process of a maintenance run may have died after writing the header slot and before
-    // raising the counter, or while deciding.
+    // A process that was running maintenance may have died between writing the header slot and
+    // raising `checkpointed`, or while it was deciding which generations stay alive, which leaves
+    // the epoch odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Recovery has just synced the directory, so the names of all segments are durable.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations before the newest one that can still be read after a reboot: named
-  /// generations, and generations that a read-only process still has locked.
+  /// Returns the generations that are older than the newest one and can still be read after a
+  /// reboot: named generations, and generations that a read-only process has locked since.
   ///
-  /// A lock alone is not enough: a generation in the range of the map can no longer be read unless
-  /// it is one of the map's retained generations.
+  /// A lock alone does not make a generation readable: if the map covers the generation, its frames
+  /// may have been reclaimed, unless the map lists it as retained.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

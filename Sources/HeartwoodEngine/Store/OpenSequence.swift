@@ -1,4 +1,4 @@
-/// Opens a store, by creating it, recovering it, or attaching to it.
+/// Opens a store by creating it, recovering it, or attaching to it.
 ///
 /// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
@@ -22,7 +22,7 @@ struct OpenSequence {
     "holders",
   ]
 
-  /// Returns whether a file with this name in a directory may belong to a store.
+  /// Returns whether a file with this name may belong to a store.
   static func isOfStore(_ name: String) -> Bool {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
@@ -63,8 +63,9 @@ struct OpenSequence {
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // If the lock is refused, another process is still opening the store. If attaching fails,
-      // that process has just died.
+      // If the shared lock is refused, another process is still opening the store. If the lock is
+      // granted but the shared counters are not initialised, the process that was opening the store
+      // has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -94,7 +95,8 @@ struct OpenSequence {
         "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Nothing has been changed so far, so a store that was rejected above is unchanged.
+    // Nothing has been changed up to this point, so a store that the checks above reject stays
+    // unchanged.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
@@ -124,8 +126,9 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory contains a store or no foreign files, and creates a missing
-  /// directory if the store is opened for writing.
+  /// Checks that the directory contains a store, or at least no files that cannot belong to one.
+  ///
+  /// If the store is opened for writing, creates a missing directory.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
@@ -233,8 +236,8 @@ struct OpenSequence {
   /// Returns whether to map the files.
   ///
   /// Files are mapped if the options request this, the file system supports it, and no file is
-  /// shorter than its mapping. Opening a store for writing extends files that are too short;
-  /// opening a store for reading must not.
+  /// shorter than its mapping. Opening a store for writing extends files that are too short.
+  /// Opening it for reading must not change them.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

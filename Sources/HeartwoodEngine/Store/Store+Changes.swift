@@ -16,9 +16,9 @@ extension Store {
   ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
-  /// - Complexity: Reads the catalog and each page that was written or freed between the two
-  ///   generations a few times, however large the store is. Needs memory for one key of each
-  ///   changed leaf.
+  /// - Complexity: A few reads of the catalog and of each page that was written or freed between
+  ///   the two generations, however large the store is. Needs memory for one key of each changed
+  ///   leaf.
   public func changes(
     from source: Snapshot, to target: Snapshot,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true },

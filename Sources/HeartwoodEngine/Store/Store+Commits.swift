@@ -27,7 +27,7 @@ extension Store {
   }
 }
 
-/// A sequence of the newest generations of a store.
+/// A sequence that yields the newest generation of a store whenever there is a new one.
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
@@ -78,7 +78,7 @@ private final class CommitObserver: @unchecked Sendable {
   /// The interval at which a reader checks whether a process has opened the store for writing for
   /// the first time since the machine booted.
   ///
-  /// That process cannot notify readers that opened the store before it.
+  /// That process cannot notify readers that opened the store before it did.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

@@ -83,8 +83,8 @@ extension Store {
       do throws(StorageError) {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
-        // After a power cut, either list could be on disk, so nothing may be reclaimed on the basis
-        // of either.
+        // After a power cut, the old or the new list could be on disk, so nothing may be reclaimed
+        // on the basis of either list.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

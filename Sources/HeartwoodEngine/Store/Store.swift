@@ -28,13 +28,15 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// The result of recovery: commits, discarded frames, and whether a new lineage began.
+  /// The result of recovery, such as the numbers of commits found and of frames discarded, and
+  /// whether a new lineage began.
   public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, and creates it if there is none.
   ///
   /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
-  /// tail is discarded, and corruption of anything that was synced is an error.
+  /// commit at the end of the log is discarded, and corruption of anything that was synced is an
+  /// error.
   ///
   /// Any number of processes can have a store open, and opening a store that is already open
   /// attaches to it without recovery. If one process opens a store several times, even by different
@@ -103,9 +105,9 @@ public final class Store: Sendable {
   /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
   ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
   ///   open, after which nothing has changed either; `io` if the system refused a resource, such as
-  ///   a descriptor, after which writing can continue (guarantee F8); `io` or `writesDisabled`,
-  ///   after which the store accepts no writes until it is reopened, and the commit is then either
-  ///   complete or absent.
+  ///   a descriptor, after which writing can continue (guarantee F8); `io` or `writesDisabled`
+  ///   after any other failure, in which case the commit is either complete or absent, and the
+  ///   store accepts no writes until it is reopened.
   /// - Complexity: One page write for each changed page, and one more for about every 300 of them;
   ///   for `.full`, one sync that is shared by all commits waiting at the time.
   @discardableResult
@@ -116,7 +118,7 @@ public final class Store: Sendable {
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
-    // The commit is done and acknowledged, even if the checkpoint fails.
+    // Ignore an error of the checkpoint, because the commit itself has succeeded.
     try? maintenance.scheduleAfterCommit(frame)
     return Generation(frame: frame)
   }
@@ -125,8 +127,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation.
   ///
-  /// - Complexity: No system call if this process has the generation pinned, or had it pinned a
-  ///   moment ago; otherwise, one.
+  /// - Complexity: No system call if this process has the generation pinned, or had it pinned less
+  ///   than about 100 ms ago; otherwise, one.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -236,7 +238,7 @@ public final class Store: Sendable {
     try leave(withCheckpoint: true)
   }
 
-  /// Whether the store was closed.
+  /// Whether the store has been closed.
   var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
   @inline(__always)

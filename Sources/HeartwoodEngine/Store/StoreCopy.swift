@@ -20,8 +20,9 @@ struct StoreCopy {
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
       throw StorageError(
-        .invalidArgument, "A store cannot be copied to this path. Use the path of a new directory.",
-        file: path)
+        .invalidArgument,
+        "A store cannot be copied to the root directory or to an empty path. Use the path of a new "
+          + "directory.", file: path)
     }
     self.snapshot = snapshot
     self.files = files

@@ -1,5 +1,5 @@
 /// The state that all `Store` objects for one store in this process share: the files, the live
-/// generations, the writer lock and the maintenance.
+/// generations, the writer lock and the maintenance thread.
 final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable
@@ -72,7 +72,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If unlocking fails, the lock is released when the descriptor is closed a moment later.
+    // Ignore a failure, because the lock is also released when the descriptor is closed.
     try? files.locks.unlock(byte: presence)
   }
 }

@@ -21,7 +21,8 @@ public struct StoreHolder: Hashable, Sendable {
   public var isThisProcess: Bool
 }
 
-/// The processes that use a store, according to its locks and its `holders` file at one moment.
+/// The processes that use a store, as its locks and its `holders` file show them when the survey is
+/// created.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   /// This process.

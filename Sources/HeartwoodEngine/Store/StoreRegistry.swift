@@ -39,13 +39,13 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // The registry is never freed, and lives as long as the process.
+  // The registry is never freed: it lives as long as the process.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store, which `make` opens if it is not open yet.
+  /// Returns the core of a store, after opening the store with `make` if it is not open yet.
   ///
   /// Each call must be balanced by a call to ``leave(_:)``. A read-only `Store` object shares the
   /// core of one that is open for writing, if there is one.

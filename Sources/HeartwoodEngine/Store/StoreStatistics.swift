@@ -35,9 +35,9 @@ public struct StoreStatistics: Hashable, Sendable {
   /// the checkpointed generation, it contains about 10 bytes if such pages are adjacent, and 65 if
   /// they are scattered.
   public var indexByteCount = 0
-  /// The number of pages that were requested by `.buffered` reading.
+  /// The number of pages that `.buffered` reading has looked up in the page cache.
   public var cacheLookupCount = 0
-  /// The number of pages that had to be read into the cache.
+  /// The number of these lookups for which the page had to be read from a file.
   public var cacheReadCount = 0
   /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
   /// has run.
@@ -45,10 +45,10 @@ public struct StoreStatistics: Hashable, Sendable {
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
   /// only the kind of the error and the system's error number are known here.
   public var lastCheckpointError: StorageError?
-  /// The longest current wait of this process for a lock, or `nil` if no wait has lasted for at
-  /// least a second.
+  /// The longest wait that is in progress in this process for the sync or maintenance lock, or
+  /// `nil` if none has lasted a second so far.
   ///
-  /// Processes should hold these locks only for a moment.
+  /// Processes should hold these locks only briefly.
   public var lockWait: LockWait?
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
@@ -98,8 +98,8 @@ public struct StoreStatistics: Hashable, Sendable {
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the `sync` lock.
 /// Checkpoints and ``Store/close()`` wait for the `maintenance` lock. These waits have no limit.
-/// Any process that may read the store's `locks` file can hold either lock, even while it is
-/// suspended.
+/// Any process that may read the store's `locks` file can hold either lock, even while the process
+/// is suspended.
 public struct LockWait: Hashable, Sendable {
   /// The purpose of the lock: `"sync"` or `"maintenance"`.
   public var lock: String

@@ -40,7 +40,8 @@ final class Verification {
   func run() -> VerificationReport {
     noteError(of: checkTrees)
     checkBitmaps()
-    // The lock excludes maintenance runs, which punch holes and advance the page file.
+    // The lock excludes maintenance runs, which would punch holes in the log and change the page
+    // file during the check.
     noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
     return report
   }
@@ -62,7 +63,8 @@ final class Verification {
     for (name, row) in rows {
       if row.root.tree >= next {
         record(
-          "Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
+          "Keyspace \"\(name)\" has tree number \(row.root.tree), but all tree numbers in use "
+            + "should be below \(next).")
       }
       let count = check(row.root)
       report.entryCount += count
@@ -122,7 +124,8 @@ final class Verification {
 
   // MARK: The log
 
-  /// Checks that a segment with frames belongs to this store and to its position in the log.
+  /// Checks that the header of a segment with frames matches this store and the segment's position
+  /// in the log.
   ///
   /// A damaged header is ignored, because a power cut may destroy the header while the frames after
   /// it survive, and because the hashes of these frames are verified separately.
@@ -160,8 +163,8 @@ final class Verification {
     }
   }
 
-  /// Verifies every commit after the page file's state up to this generation, including its images,
-  /// and the frames that the map lists.
+  /// Verifies the frames that the map lists, and every commit after the page file's state up to
+  /// this generation, including the commit's page images.
   private func checkLog() throws(StorageError) {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)

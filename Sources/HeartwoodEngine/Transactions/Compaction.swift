@@ -4,8 +4,8 @@
 /// it blocks other writers are bounded. Other transactions may change the store between two steps.
 /// The limit is the page count into which all pages in use would fit. A round first reads each page
 /// beyond the limit, and moves tree nodes. Then it walks the trees that have large values beyond
-/// the limit, to move the pages of these values. The walk is necessary because such a page does not
-/// identify the leaf that refers to it.
+/// the limit, to move the pages of these values. The walk is necessary because a page of a large
+/// value does not identify the leaf that refers to the value.
 package struct Compaction {
   /// The number of pages moved so far.
   package private(set) var movedCount = 0

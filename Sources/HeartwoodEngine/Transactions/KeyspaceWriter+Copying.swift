@@ -54,7 +54,8 @@ extension KeyspaceWriter {
   /// Appends entries from a keyspace of another store, until at least `byteCount` bytes have been
   /// appended or no entry is left.
   ///
-  /// - Parameter report: A closure that receives the current number of pages in the store.
+  /// - Parameter report: The progress report, which receives the current number of pages in the new
+  ///   store.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

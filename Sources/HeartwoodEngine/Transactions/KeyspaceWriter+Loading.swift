@@ -128,7 +128,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// The size in bytes of the loaded pages that stay in memory.
+  /// The maximum size in bytes of the loaded pages that stay in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {

@@ -29,7 +29,9 @@ extension KeyspaceWriter {
     requireOpen()
     guard byteCount >= 0 else {
       throw StorageError(
-        .invalidArgument, "The byte count of a value must not be negative, but it is \(byteCount).")
+        .invalidArgument,
+        "The byte count of a value must not be negative, but it is \(byteCount). Pass the length "
+          + "of the value.")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

@@ -8,7 +8,7 @@ final class OpenKeyspace {
   /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded, so that no other code may use it.
+  /// Whether the keyspace is being bulk-loaded, during which no other code may use it.
   var isLoading = false
 
   /// Traps if the keyspace has been removed or is being loaded.
@@ -97,7 +97,8 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // The rollback also undoes an interrupted change.
+      // If an error interrupted a change within the savepoint, the rollback has undone that change,
+      // so the transaction can continue.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)

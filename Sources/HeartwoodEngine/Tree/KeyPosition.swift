@@ -2,8 +2,8 @@
 /// all entries that sort before the key.
 ///
 /// The share is computed only from the nodes on the path, as if all subtrees of a node had the same
-/// number of entries. It is therefore less accurate if nodes are filled unevenly, but it is always
-/// from 0 to 1.
+/// number of entries. The estimate is therefore less accurate if nodes are filled unevenly, but it
+/// is always between 0 and 1.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int

@@ -66,7 +66,8 @@ package final class LeafScanner {
   /// Afterwards, both scanners are at the last skipped entry; if no entry was skipped, they have
   /// not moved. Entries are identical if their cells are equal byte for byte. Equal entries whose
   /// cells are laid out differently are not skipped, and must be compared individually.
-  /// - Complexity: Reads no page, because it stops at the end of either leaf.
+  /// - Complexity: Reads no page, because skipping stops at the end of either scanner's current
+  ///   leaf.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

@@ -96,7 +96,7 @@ package enum NodeChecks {
       }
       let head = node.head(index)
       guard isPadded(head, suffix) else {
-        return "An abbreviated key extends past the end of its key."
+        return "An abbreviated key is longer than the key that it abbreviates."
       }
       if index > 0, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The keys of the leaf are not in ascending order."
@@ -141,7 +141,7 @@ package enum NodeChecks {
       guard suffix <= maxSuffix else { return "A key is too long." }
       let head = node.head(index)
       guard isPadded(head, suffix) else {
-        return "An abbreviated key extends past the end of its key."
+        return "An abbreviated key is longer than the key that it abbreviates."
       }
       if index > 1, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The separators of the branch are not in ascending order."
@@ -152,7 +152,8 @@ package enum NodeChecks {
       ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether the head of a suffix of `count` bytes contains only zeros after those bytes.
+  /// Returns whether the bytes of an eight-byte head that a suffix of `count` bytes does not fill
+  /// are all zero.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

@@ -26,7 +26,7 @@ package enum NodeLayout {
   package static let prefixOffset = 40
   /// The size of a head.
   package static let headByteCount = 8
-  /// The size of a child.
+  /// The size of a child's page number.
   package static let childByteCount = 4
   /// The size of a slot.
   package static let slotByteCount = 2
@@ -40,8 +40,8 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag in the value length of a cell that contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The largest slot of a branch that denotes the length of a suffix rather than the offset of a
-  /// cell.
+  /// The largest value of a branch slot that stands for the length of a suffix rather than for the
+  /// offset of a cell.
   ///
   /// An entry with such a slot needs no cell, because its head contains the complete suffix.
   package static let maxCelllessSuffix = 8
@@ -58,7 +58,8 @@ package enum NodeLayout {
 
   /// Returns whether a value is stored in the leaf itself rather than in overflow pages.
   ///
-  /// Four such entries always fit in a node, which makes every split possible.
+  /// Four entries with inline values always fit in a node, so that every overfull node can be
+  /// split.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =

@@ -53,7 +53,7 @@ package struct NodeRebuild {
     return (right, index - left.count)
   }
 
-  // MARK: Measures
+  // MARK: Sizes
 
   /// Returns the size of an entry in a node with a prefix of the given length.
   private func byteCount(_ position: Int, prefixCount: Int) -> Int {

@@ -57,8 +57,9 @@ package enum NodeSearch {
   /// whether the two keys are equal.
   ///
   /// - Parameter touchedLines: The number that the prefetch of a point read returned
-  ///   (``Bytes/touchedLines``). This method uses the number so that the compiler does not remove
-  ///   the loads: for one of its 2^64 possible values, a slower path leads to the same result.
+  ///   (``Bytes/touchedLines``). To keep the compiler from removing the loads, this method compares
+  ///   the number with one of its 2^64 possible values. If they are equal, it takes a slower path
+  ///   to the same result.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0

@@ -38,7 +38,7 @@ package struct NodeView {
     isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
   }
 
-  /// The number of used bytes of the node's capacity: the prefix, the arrays and the live cells.
+  /// The number of bytes that the node uses for its prefix, its arrays and its live cells.
   package var usedByteCount: Int {
     heads - NodeLayout.prefixOffset + count * entryByteCount + heapUsed
   }
@@ -139,7 +139,7 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Completes a key like ``copyKey(_:to:)``, for a `target` that already starts with the prefix.
+  /// Does the same as ``copyKey(_:to:)``, for a `target` that already starts with the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

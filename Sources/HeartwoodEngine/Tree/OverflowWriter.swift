@@ -47,7 +47,7 @@ package struct OverflowWriter {
       throw StorageError(
         .invalidArgument,
         "\(chunk.count) bytes were appended, but only \(length - written) of the announced "
-          + "\(length) bytes were left.")
+          + "\(length) bytes were left. Append no more bytes than announced.")
     }
     hash.update(chunk)
     var offset = 0
@@ -63,7 +63,8 @@ package struct OverflowWriter {
   package func finish() throws(StorageError) -> OverflowReference {
     guard written == length else {
       throw StorageError(
-        .invalidArgument, "Only \(written) of the announced \(length) bytes were written.")
+        .invalidArgument,
+        "Only \(written) of the announced \(length) bytes were written. Append all of them.")
     }
     return reference
   }

@@ -1,7 +1,7 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
 /// Only the numbers of the pages and the references to them change, not their contents. A root is
-/// moved only by ``moveRoot(_:)``, because a tree is found through its root.
+/// moved only by ``moveRoot(_:)``, because the reference to a root is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
   /// The number of the first page to move.

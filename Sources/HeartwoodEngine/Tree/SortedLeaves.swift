@@ -10,7 +10,7 @@ package struct SortedLeaves {
     let keyCount: Int
   }
 
-  /// Finds the nonempty leaves of some trees among `pages`, and sorts them.
+  /// Finds the nonempty leaves of the given trees among `pages`, and sorts them.
   ///
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: Each page is read once.

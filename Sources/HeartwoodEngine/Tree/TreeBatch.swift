@@ -11,7 +11,8 @@ package struct TreeBatch: ~Copyable {
     /// Whether this lane must release the page, because it does not share the page of the previous
     /// lane.
     var ownsPage = false
-    /// The number of the next child or, in a leaf, the slot that was found, or -1 if there is none.
+    /// The page number of the next child or, in a leaf, the slot of the key, or -1 if the key does
+    /// not exist.
     var target = -1
   }
 

@@ -23,7 +23,8 @@ package struct TreeBuilder {
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, leaf.node.count == 0 else {
-      throw StorageError(.invalidArgument, "Only an empty tree can be bulk-loaded.")
+      throw StorageError(
+        .invalidArgument, "Only an empty tree can be bulk-loaded. Append to this tree instead.")
     }
   }
 

@@ -39,8 +39,7 @@ extension TreeWriter {
     }
   }
 
-  /// Stores an entry that follows all other entries in a new leaf, which is added after the last
-  /// leaf.
+  /// Adds a leaf after the last one, and stores an entry in it that sorts after all other entries.
   ///
   /// The path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {

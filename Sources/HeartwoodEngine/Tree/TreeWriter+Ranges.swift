@@ -14,8 +14,8 @@ extension TreeWriter {
     return count
   }
 
-  // This recursion is at most as deep as the tree. No node is held while a child is processed,
-  // because making room moves pages.
+  // This recursion is at most as deep as the tree. The address of a node is not kept while a child
+  // is processed, because `makeRoom` may spill the node's page.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

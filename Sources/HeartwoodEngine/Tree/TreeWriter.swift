@@ -138,7 +138,8 @@ package struct TreeWriter {
   }
 
   // This recursion is at most as deep as the tree, because every child is one level below its
-  // parent. No node is held while a child is processed, because making room moves pages.
+  // parent. The address of a node is not kept while a child is processed, because `makeRoom` may
+  // spill the node's page.
   //
   // Returns the number of entries in the subtree.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {

@@ -8,7 +8,7 @@ struct FreeSpace {
   ///
   /// No page below this one is free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were freed, so that the last page may now be free.
+  /// Whether pages were freed, in which case the last page may now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0

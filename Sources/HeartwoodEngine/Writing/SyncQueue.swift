@@ -17,7 +17,8 @@ package final class SyncQueue: @unchecked Sendable {
   /// Waits until `generation` is durable and visible, and syncs it if no other thread is doing so.
   ///
   /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
-  ///   disables writing and is never repeated, because the system may have dropped the pages.
+  ///   disables writing and is never repeated, because the system may have discarded the bytes that
+  ///   it could not write.
   /// - Complexity: At most one sync for each segment appended to since the last sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(

@@ -54,7 +54,8 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes were written in the innermost earlier savepoint that has replaced the page.
+        // These bytes were written in the innermost of the earlier savepoints in which the page was
+        // changed.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -66,10 +67,10 @@ extension WorkingPages {
     return departures
   }
 
-  /// Sets the location of a written page in every index in which its frame is valid.
+  /// Sets the location of a written page in every index for which the written frame is valid.
   ///
   /// Readers of the log do the same. The location is set even if the page was later freed or
-  /// changed. If it was changed, the location is then set again.
+  /// changed. If the page was changed, the location is set again when its later image is written.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -85,7 +86,7 @@ extension WorkingPages {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
       // Allocate disk space for the committed pages now, so that a checkpoint cannot run out of
-      // space. No process ever truncates the pages of the newest commit.
+      // space. No process ever truncates the file so far that pages of the newest commit are lost.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // Also create the mappings for reading the new state.
       _ = try files.pageFile.regions(covering: pageCount)

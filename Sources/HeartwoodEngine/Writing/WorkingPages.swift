@@ -64,7 +64,8 @@ package final class WorkingPages {
   }
 
   deinit {
-    // Do not use the pool here. After a transaction has been ended, there is nothing left to free.
+    // Free the buffers directly, because the next writer may be using the pool. If ``end()`` was
+    // called, no buffers are left.
     table.pointee.forEach { _, block in block?.deallocate() }
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in block?.deallocate() }

@@ -27,7 +27,7 @@ struct VerificationTests {
       case .wrongTree, .wrongBranchLevel: "is not the expected node"
       case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
       case .wrongCount: "but the catalog counts 201"
-      case .wrongNextTree: "but the next one is 1"
+      case .wrongNextTree: "in use should be below 1"
       case .wrongLeafLevel: "has a level above 0"
       case .wrongValueHash: "do not match its hash"
       case .wrongValueLength, .wrongPayload: "wrong number of bytes"
