@@ -3,7 +3,8 @@ extension Store {
   ///
   /// Call this method when an app is about to be suspended, because some systems terminate a
   /// suspended process that holds a lock on a shared file. All committed transactions are durable
-  /// on return. The call affects every `Store` object that this process has for the same store.
+  /// on return, unless an earlier sync has failed. The call affects every `Store` object that this
+  /// process has for the same store.
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
