@@ -243,6 +243,8 @@ public final class ManagedObjectContext {
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
+      // The deletion was not saved, so the row still exists.
+      if !object.isInaccessible { object.state.remove(.deleted) }
       abandon(object)
       guard isOver else { continue }
       if object.isFault { object.hooks = [.reading, .writing] }

@@ -41,6 +41,17 @@ struct ProgrammerErrorTests {
       context.insert(order)
     }
     #expect(message(result).contains("has a row"))
+    let deleted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let container = try PersistentContainer.inMemory(schema: orders)
+      let context = container.newContext()
+      let order = Order(context: context)
+      try context.save()
+      context.delete(order)
+      context.reset()
+      guard !order.isDeleted else { return }
+      context.insert(order)
+    }
+    #expect(message(deleted).contains("has a row"))
   }
 
   @Test(.evidence("X-03")) func `inserting an object of an unknown or abstract class traps`() async
