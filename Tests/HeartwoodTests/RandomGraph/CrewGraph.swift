@@ -143,6 +143,17 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
+  /// Clears the references to missing rows in rows that differ from those of an earlier graph.
+  ///
+  /// A reference without an inverse is checked only in rows that are written for another reason
+  ///
+  mutating func clearLostMentors(changedSince earlier: CrewGraph) {
+    let known = self
+    for (tag, row) in known.rows where row != earlier[tag] {
+      self[tag]?[.mentor].removeAll { known[$0] == nil }
+    }
+  }
+
   /// Returns the related objects, without targets whose rows are missing.
   ///
   /// Only a reference without an inverse can lead to a missing row.

@@ -242,6 +242,7 @@ struct CrewBatch {
 
   mutating func delete(_ tags: [Int]) -> CrewFailure? {
     touched = tags
+    let before = graph
     var gone: Set<Int> = []
     var waiting = touched
     while let tag = waiting.popLast() {
@@ -251,6 +252,7 @@ struct CrewBatch {
       graph.targets(tag, .reserved).contains { !gone.contains($0) }
     }
     for tag in gone { graph.forget(tag) }
+    graph.clearLostMentors(changedSince: before)
     return isDenied ? .deniedDelete : nil
   }
 }

@@ -246,11 +246,7 @@ struct CrewSave {
       throw CrewFailures([.deniedDelete])
     }
     for tag in gone { result.forget(tag) }
-    // A reference without an inverse is checked only in rows that are written for another reason.
-    let known = result
-    for (tag, row) in known.rows where row != theirs.graph[tag] {
-      result[tag]?[.mentor].removeAll { known[$0] == nil }
-    }
+    result.clearLostMentors(changedSince: theirs.graph)
   }
 
   // MARK: Orders
