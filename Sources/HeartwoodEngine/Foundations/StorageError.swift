@@ -28,7 +28,7 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let readOnly = Kind(name: "readOnly")
     /// The operating system reported an error while reading or writing.
     public static let io = Kind(name: "io")
-    /// The device is full, or a quota is exhausted.
+    /// The device is full, a quota is exhausted, or a file would exceed the file size limit.
     public static let diskFull = Kind(name: "diskFull")
     /// The store has been closed.
     public static let closed = Kind(name: "closed")
