@@ -16,8 +16,8 @@ package final class ExclusiveByte: Sendable {
   ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
-  ///     or `nil` to wait without limit.
+  ///   - timeout: The number of milliseconds to wait while another process, which may be suspended,
+  ///     holds the lock, or `nil` to wait without limit.
   ///   - waits: The tracker that records waits without a time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,

@@ -44,8 +44,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Returns a stamp that changes whenever a name is added to, removed from or changed in the
   /// directory.
   ///
-  /// If two calls return equal stamps, no name changed between them. Shortly after a change, the
-  /// result is `nil`, because another change might not alter the stamp.
+  /// If two calls return equal stamps, no name changed between them. For a short time after a
+  /// change, the result is `nil`, because a second change in that time might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
@@ -75,7 +75,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The watch ends when the returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
 
-  /// An identity that two file systems share only if they can open the same files.
+  /// An identifier that is the same for two file systems only if they can open the same files.
   var domain: ObjectIdentifier { get }
 
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.

@@ -54,7 +54,8 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a file, or returns `nil` if another process has created it in the meantime.
+  /// Creates a file that did not exist when the caller tried to open it, or returns `nil` if
+  /// another process has created the file since then.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)

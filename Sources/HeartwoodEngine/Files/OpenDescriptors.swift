@@ -42,7 +42,7 @@ enum OpenDescriptors {
 
   /// Registers and returns the descriptor that `make` opens.
   ///
-  /// The descriptor must be one that is closed on `exec`.
+  /// The closure must open the descriptor so that it is closed on `exec`.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }

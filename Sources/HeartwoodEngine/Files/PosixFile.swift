@@ -113,14 +113,15 @@ final class PosixFile: File {
   private func status() throws(StorageError) -> stat {
     let descriptor = try descriptor()
     var status = stat()
-    _ = try SystemCalls.retrying { fstat(descriptor, &status) }.found("read the status", path)
+    _ = try SystemCalls.retrying { fstat(descriptor, &status) }
+      .found("read the status of the file", path)
     return status
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
     let descriptor = try descriptor()
     let result = SystemCalls.retrying { ftruncate(descriptor, off_t(count)) }
-    _ = try result.get("change the length", path)
+    _ = try result.get("change the length of the file", path)
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
@@ -146,7 +147,7 @@ final class PosixFile: File {
       if code == EOPNOTSUPP || code == EINVAL {
         try setByteCount(byteCount)
       } else if code != 0 {
-        throw SystemError(code: code).storageError("allocate space", path)
+        throw SystemError(code: code).storageError("allocate space for the file", path)
       }
     #endif
   }
@@ -160,7 +161,7 @@ final class PosixFile: File {
     {
       return false
     }
-    _ = try result.get("release space", path)
+    _ = try result.get("deallocate space of the file", path)
     return true
   }
 

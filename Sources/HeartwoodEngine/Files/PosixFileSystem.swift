@@ -55,8 +55,8 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Resolves a path to a name in the held directory, or to the path itself if it is not directly
-  /// in that directory.
+  /// Resolves the path of a file directly in the held directory to the file's name, and any other
+  /// path to itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -75,7 +75,7 @@ package final class PosixFileSystem: FileSystem {
     while true {
       if let file = try open(place.name, in: place.directory, path, .write) { return file }
       if let file = try held.create(place.name, path) { return file }
-      try attempts.next("create", path)
+      try attempts.next("create the file", path)
     }
   }
 
@@ -94,7 +94,7 @@ package final class PosixFileSystem: FileSystem {
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
         OpenDescriptors.close(descriptor)
-        throw error.refusal("read the status", path)
+        throw error.refusal("read the status of the file", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
@@ -221,7 +221,7 @@ package final class PosixFileSystem: FileSystem {
     // Accept a volume of unknown type here; `probeLocks` decides whether it can be used.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
-    case .failure(let error): throw error.refusal("determine the file system", path)
+    case .failure(let error): throw error.refusal("determine the type of the file system", path)
     }
   }
 

@@ -212,8 +212,9 @@ struct SystemError: Error {
     let reason = String(cString: strerror(code))
     switch code {
     case ENOSPC, EDQUOT, EFBIG:
+      let advice = code == EFBIG ? "Raise the file size limit" : "Free some space"
       return StorageError(
-        .diskFull, "Cannot \(action): \(reason). Free some space and try again.", file: path,
+        .diskFull, "Cannot \(action): \(reason). \(advice) and try again.", file: path,
         errno: code)
     case EROFS, EACCES, EPERM:
       return StorageError(

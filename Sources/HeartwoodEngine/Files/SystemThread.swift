@@ -11,7 +11,7 @@ package struct SystemThread: @unchecked Sendable {
   // @unchecked because the system's handle is a plain pointer on some platforms.
   private let thread: pthread_t
 
-  /// A number that no other live thread has.
+  /// A number that identifies the calling thread among all live threads.
   package static var current: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())

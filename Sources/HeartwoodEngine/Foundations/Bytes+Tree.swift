@@ -83,7 +83,8 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`, searching
+  /// downwards from `high` in steps that double.
   ///
   /// The first element must be less than `value`, and the element at `high` must be greater than or
   /// equal to it.
@@ -98,7 +99,8 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`, searching
+  /// upwards from `low` in steps that double.
   ///
   /// The element at `low` must be less than `value`, and the element at `last` must be greater than
   /// or equal to it.
@@ -113,7 +115,8 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`.
+  /// Returns the index of the first element that is greater than or equal to `value`, by binary
+  /// search.
   ///
   /// The element at `low` must be less than `value`, and the element at `high` must be greater than
   /// or equal to it.

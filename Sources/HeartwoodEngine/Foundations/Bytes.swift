@@ -212,8 +212,10 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Keeps the block alive until this call, because the compiler does not associate uses of the
-  /// memory with the block.
+  /// Keeps the block alive until this call.
+  ///
+  /// The compiler does not know that the memory belongs to the block, so it may otherwise release
+  /// the block while the memory is still in use.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

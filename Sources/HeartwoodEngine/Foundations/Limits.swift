@@ -50,7 +50,7 @@ package enum Limits {
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
-  /// Tokens of older lineages expire.
+  /// If there are more, the oldest lineages are no longer listed, and their tokens expire.
   package static let maxLineageCount = 64
   /// The size of the largest log segment.
   ///

@@ -14,11 +14,13 @@ public struct StorageError: Error, Hashable, Sendable {
 
     /// The requested generation is no longer live, or was never a commit.
     public static let generationExpired = Kind(name: "generationExpired")
-    /// The token or generation belongs to another store.
+    /// The token or generation belongs to another store, or a file of the store was deleted or
+    /// replaced while the store was open.
     public static let foreignStore = Kind(name: "foreignStore")
     /// Bytes of the store are corrupt.
     public static let corrupt = Kind(name: "corrupt")
-    /// Another process or thread held a lock for longer than the timeout.
+    /// Another process or thread held a lock for longer than the timeout, or files kept changing
+    /// while they were being read.
     public static let busy = Kind(name: "busy")
     /// A key, a value or a name is larger than its limit.
     public static let tooLarge = Kind(name: "tooLarge")
@@ -26,7 +28,7 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let readOnly = Kind(name: "readOnly")
     /// The operating system reported an error while reading or writing.
     public static let io = Kind(name: "io")
-    /// The device is full, or a quota is exhausted.
+    /// The device is full, a quota is exhausted, or a file would exceed the file size limit.
     public static let diskFull = Kind(name: "diskFull")
     /// The store has been closed.
     public static let closed = Kind(name: "closed")
@@ -52,11 +54,12 @@ public struct StorageError: Error, Hashable, Sendable {
   public var kind: Kind
   /// A description of what happened and what to do about it.
   public var message: String
-  /// The affected file, as a path or as a name within the store.
+  /// The affected file, as a path or as a name within the store, or `nil` if no particular file is
+  /// known to be affected.
   public var file: String?
-  /// The number of the affected page.
+  /// The number of the affected page, or `nil` if no particular page is known to be affected.
   public var page: UInt32?
-  /// The operating system's error number.
+  /// The operating system's error number, or `nil` if the error did not come from a system call.
   public var errno: Int32?
   /// Whether the failed call changed nothing, so that writing can continue.
   ///

@@ -1,6 +1,7 @@
 /// The fields at the start of every file that is replaced atomically.
 ///
-/// The file ends with a hash, which follows the rows.
+/// These fields are followed by any fields that only this kind of file has, then by the file's
+/// rows, and finally by a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)

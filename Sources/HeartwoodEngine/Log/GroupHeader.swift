@@ -41,10 +41,11 @@ package enum GroupLayout {
   /// transaction number.
   package static let commitMark: UInt32 = 1
 
-  /// Returns the maximum number of images in a header without void ranges.
+  /// Returns the maximum number of images that a header without void ranges can describe.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Returns the maximum number of void ranges in a header with `imageCount` images.
+  /// Returns the maximum number of void ranges that fit in a header that describes `imageCount`
+  /// images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }

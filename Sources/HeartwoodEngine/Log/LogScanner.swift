@@ -19,8 +19,9 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of segments that start with the first header of a transaction, keyed by the
-  /// digest of the group that precedes the transaction.
+  /// The first frame of each segment that starts with the first group header of a transaction.
+  ///
+  /// The key is the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
@@ -107,8 +108,8 @@ package struct LogScanner {
   ///
   /// This commit takes precedence over the frames that directly follow `point`, because it was
   /// written by a recovery that found those frames incomplete. Later durable watermarks are above
-  /// those frames, so recovery does not verify their images again. Without this rule, it would
-  /// accept the frames on the basis of their headers alone.
+  /// those frames, so recovery does not verify their images again. Without this rule, recovery
+  /// would accept the frames on the basis of their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

@@ -125,8 +125,8 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// Records that bytes are about to be written to a file, whose descriptor then stays open until a
   /// sync.
   ///
-  /// - Returns: If too many files are waiting for a sync, the one that has waited longest, with its
-  ///   entry; otherwise `nil`.
+  /// - Returns: The file that has waited longest for a sync, with its entry, if so many files are
+  ///   waiting that the caller must sync one; otherwise `nil`.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1

@@ -40,8 +40,8 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no reserve.
   ///
-  /// The segment's name may already be durable for an earlier file. It becomes durable for this
-  /// file with the next sync of the directory, which every process performs when it adds a segment
+  /// On disk, the segment's name may still refer to an earlier file. It durably refers to this file
+  /// after the next sync of the directory, which every process performs when it adds a segment
   /// while there is no reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64

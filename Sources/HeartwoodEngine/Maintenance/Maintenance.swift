@@ -159,8 +159,11 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance now, after waiting for any run in progress.
   ///
-  /// - Parameter isScheduled: Whether this is a scheduled run, which reclaims log space only if
-  ///   enough log has been written since the last reclamation.
+  /// - Parameters:
+  ///   - writesWatermark: Whether to write the header slot, which contains the durable watermark,
+  ///     even if no page is written.
+  ///   - isScheduled: Whether this is a scheduled run, which reclaims log space only if enough log
+  ///     has been written since the last reclamation.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {

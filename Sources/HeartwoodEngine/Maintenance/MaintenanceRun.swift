@@ -8,7 +8,7 @@ public struct CheckpointResult: Hashable, Sendable {
   public var segmentCount = 0
   /// The number of bytes that log reclamation freed because no generation could read them any more.
   public var reclaimedByteCount = 0
-  /// The oldest live generation, if it kept the checkpoint from advancing further.
+  /// The oldest live generation, if it kept the checkpoint from advancing further; otherwise `nil`.
   public var blockingGeneration: Generation?
 }
 

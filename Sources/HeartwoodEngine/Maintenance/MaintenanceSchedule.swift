@@ -22,8 +22,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for each frame by which the log may grow between two runs while
-  /// generations are held.
+  /// The divisor with which ``heldStretch(retaining:)`` converts a number of retained pages into a
+  /// number of frames.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -44,6 +44,10 @@ struct MaintenanceSchedule {
   }
 
   /// Returns whether a commit makes a run due.
+  ///
+  /// - Parameters:
+  ///   - generation: The generation of the commit.
+  ///   - holdsOlder: Whether any older generation is held.
   mutating func isDue(at generation: FrameNumber, holdsOlder: @autoclosure () -> Bool) -> Bool {
     if generation >= nextHeldCheckAt {
       nextHeldCheckAt = generation + heldLength

@@ -1,6 +1,6 @@
 /// The result of the recovery of a store when it is opened.
 public struct RecoveryReport: Hashable, Sendable {
-  /// The newest complete commit, whose state the store has when it is opened.
+  /// The generation of the newest complete commit, which is the state in which the store is opened.
   public var generation = Generation(frame: 0)
   /// The number of commits found in the log after the page file's state, in group headers or in
   /// footers.

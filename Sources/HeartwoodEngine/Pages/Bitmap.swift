@@ -7,8 +7,8 @@ package enum Bitmap {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the number of the first bit at or after `first` that has the value `isSet`, or `nil`
-  /// if there is none.
+  /// Returns the number of the first bit that has the value `isSet`, from bit `first` to bit
+  /// `count` - 1, or `nil` if there is none.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

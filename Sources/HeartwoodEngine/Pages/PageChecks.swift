@@ -19,7 +19,8 @@ package enum PageChecks {
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {
     guard hash(bytes, seed: seed) == bytes.load64(PageLayout.hash.offset) else {
-      throw .corrupt("The bytes of the page do not match its hash.", file: file, page: page)
+      throw .corrupt(
+        "The bytes of the page do not match its hash. Restore a backup.", file: file, page: page)
     }
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
@@ -29,7 +30,9 @@ package enum PageChecks {
     }
     // A bitmap needs no further check, because every bit pattern is valid.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
-    if let finding = structure(bytes) { throw .corrupt(finding, file: file, page: page) }
+    if let finding = structure(bytes) {
+      throw .corrupt("\(finding) Restore a backup.", file: file, page: page)
+    }
   }
 
   /// Stamps a page with its frame and hash before it is written to the log, and returns the hash.

@@ -67,9 +67,9 @@ package final class PageFile: @unchecked Sendable {
   /// Records the state that the file holds, and discards what is known about an earlier state.
   ///
   /// If another process wrote the state, all verified bits, the known length and all cached pages
-  /// of the file are discarded. Call this before any read through an index that starts at the
-  /// state. Readers of an older state are not affected, because they find every page that has
-  /// changed since then in the log.
+  /// of the file are discarded. Call this method before you read pages through an index that was
+  /// built from this state of the file. Readers of an older state are not affected, because they
+  /// find every page that has changed since then in the log.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }

@@ -4,10 +4,10 @@ import Synchronization
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received, so a signal that arrives late, twice or once for several commits does no harm. A
-/// process that commits touches the `locks` file only while another process observes the store,
-/// which that process shows by holding a lock byte. If a process dies between its commit and its
-/// signal, observers still find the commit, because they check the newest generation once a second.
-/// Thread-safe.
+/// process holds a lock byte while it observes the store. A process that commits touches the
+/// `locks` file only while another process holds that byte. If a process dies between its commit
+/// and its signal, observers still find the commit, because they check the newest generation once a
+/// second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters

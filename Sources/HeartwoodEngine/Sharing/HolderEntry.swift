@@ -19,7 +19,8 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Publishes that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process writes no file, so users see the name of its program instead.
+  /// A read-only process sets only a lock, because it writes no files. Users then see the name of
+  /// its program instead of a name that the process has chosen.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }

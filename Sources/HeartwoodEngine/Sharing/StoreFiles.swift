@@ -18,7 +18,7 @@ package final class StoreFiles: Sendable {
   package let activity = ActivityCounters()
   /// The allocator of the segments that a writer needs.
   package let allocator: SegmentAllocator
-  /// The commit after which reading the log began when this process opened the store.
+  /// The commit after which this process began to read the log when it opened the store.
   package let start: CommitPoint
   /// The lock that serialises maintenance runs.
   package let maintenance: ExclusiveByte
@@ -36,7 +36,7 @@ package final class StoreFiles: Sendable {
   /// Collects the files of an open store.
   ///
   /// - Parameters:
-  ///   - start: The commit after which reading the log began when this process opened the store.
+  ///   - start: The commit after which this process began to read the log when it opened the store.
   ///   - countersFile: The identity of the `counters` file, or `nil` if the counters are private to
   ///     this process.
   ///   - busyMilliseconds: The maximum time that a writer waits while another process creates

@@ -124,9 +124,9 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings again.
+  /// The interval at which a waiting writer rings the doorbell again.
   ///
-  /// A suspended process does not ring.
+  /// A new ring shows that the waiting process is not suspended.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
@@ -200,7 +200,8 @@ package final class WriterLock: @unchecked Sendable {
     StorageError(
       .busy,
       "Another transaction held the writer lock for longer than `busyTimeout`\(writerText). "
-        + "Shorten that transaction, or increase `busyTimeout`.")
+        + "If the process that is writing is suspended, resume or end it. Otherwise, shorten the "
+        + "transaction, or increase `busyTimeout`.")
   }
 
   /// The end of a sentence that names the current writer and the time since it started, or an empty

@@ -233,7 +233,7 @@ package final class GenerationTable: @unchecked Sendable {
     StorageError(
       .generationExpired,
       "Generation \(generation) is no longer live, or was never a commit of this store. To keep a "
-        + "generation readable, hold a snapshot, or keep the generation under a name.")
+        + "generation readable, hold a snapshot of it, or keep it under a name.")
   }
 
   /// P4: releases one reference.

@@ -45,7 +45,8 @@ package final class PageIndex: @unchecked Sendable {
       && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
-  /// Returns the frame that holds `page`, or 0 if there is none.
+  /// Returns the frame to which an index with this root and depth maps `page`, or 0 if the page has
+  /// no entry.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
     guard var node = root, !isBeyond(page, depth) else { return 0 }
@@ -78,8 +79,8 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Returns a node that contains the entry, directly or in a descendant, and consumes the caller's
-  /// reference to `node`.
+  /// Returns a node that has the entries of `node` and maps `page` to `frame`, itself or through
+  /// its descendants, and consumes the caller's reference to `node`.
   // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int

@@ -48,7 +48,8 @@ package final class PageLoader: Sendable {
       // A damaged tree may refer to a free page that was never written to the file.
       guard try files.pageFile.holds(number) else {
         throw .corrupt(
-          "The page file ends before the end of this page.", file: "pages", page: number)
+          "The page file ends before the end of this page. Restore a backup.", file: "pages",
+          page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
@@ -78,7 +79,7 @@ package final class PageLoader: Sendable {
     let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
         throw .corrupt(
-          "The log segment ends before the end of this page.", file: name, page: number)
+          "The file ends before the end of this page. Restore a backup.", file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }
@@ -100,7 +101,7 @@ package final class PageLoader: Sendable {
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(
         "The page has the frame number \(found), but that frame was never written to the page "
-          + "file.", file: name,
+          + "file. Restore a backup.", file: name,
         page: number)
     }
   }

@@ -119,7 +119,9 @@ package struct PageView {
   private func slowPage(_ number: PageNumber) throws(StorageError) -> PageReference {
     try requireCurrent()
     guard number < source.pointee.pageCount else {
-      throw .corrupt("The store refers to a page beyond the end of the page file.", page: number)
+      throw .corrupt(
+        "The store refers to a page beyond the end of the page file. Restore a backup.",
+        page: number)
     }
     let frame = PageIndex.frame(of: number, root: source.pointee.root, depth: source.pointee.depth)
     return try source.pointee.loader.takeUnretainedValue().page(number, frame: frame)

@@ -53,7 +53,8 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count that would suffice if all pages in use were moved together.
+  /// Returns the smallest page count that would suffice if all pages in use were moved as far as
+  /// possible to the start of the page file.
   ///
   /// - Complexity: One page read for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {
@@ -81,7 +82,7 @@ extension PageView {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
       release(reference)
-      throw .corrupt("This bitmap page is missing.", page: number)
+      throw .corrupt("This bitmap page is missing. Restore a backup.", page: number)
     }
     return reference
   }

@@ -43,7 +43,7 @@ package struct WorkingTable {
   /// Returns whether the table has an entry for the page, even one without bytes.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
-  /// Sets the bytes of a page, or `nil` to record that the writer has none.
+  /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let position = position(of: number)

@@ -52,14 +52,15 @@ struct FreeSpace {
   mutating func free(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
     let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
     guard number < pages.pageCount, Int(number) != bitmapPage else {
-      throw .corrupt("The store refers to a page that cannot be freed.", page: number)
+      throw .corrupt(
+        "The store refers to a page that cannot be freed. Restore a backup.", page: number)
     }
     let reference = try pages.view.page(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
     guard isUsed else {
       throw .corrupt(
-        "This page is already free, so it cannot be freed again.", page: number)
+        "This page is already free, so it cannot be freed again. Restore a backup.", page: number)
     }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)

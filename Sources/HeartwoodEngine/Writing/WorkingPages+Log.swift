@@ -69,7 +69,7 @@ extension WorkingPages {
 
   /// Sets the location of a written page in every index for which the written frame is valid.
   ///
-  /// Readers of the log do the same. The location is set even if the page was later freed or
+  /// Like a reader of the log, this method sets the location even if the page was later freed or
   /// changed. If the page was changed, the location is set again when its later image is written.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {

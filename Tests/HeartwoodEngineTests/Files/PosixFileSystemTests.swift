@@ -198,6 +198,7 @@ struct PosixFileSystemTests {
         try file.write([UInt8](repeating: 1, count: 2000), at: 0)
       }
       #expect(error?.kind == .diskFull)
+      #expect(error?.message.contains("Raise the file size limit") == true)
       let extending = #expect(throws: StorageError.self) { try file.setByteCount(5000) }
       #expect(extending?.kind == .diskFull)
     }
