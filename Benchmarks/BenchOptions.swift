@@ -34,7 +34,9 @@ struct BenchOptions {
       let name = String(parts[0])
       guard let flag = Flag(rawValue: name) else { throw Self.unknown(name) }
       if flag.placeholder.isEmpty {
-        guard parts.count == 1 else { throw BenchFailure("\(name) takes no value.") }
+        guard parts.count == 1 else {
+          throw BenchFailure("\(name) takes no value. Use \(name) alone.")
+        }
         try set(flag, "")
         continue
       }

@@ -10,7 +10,7 @@ struct Session {
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private(set) var table = ResultTable()
-  /// Further results, as sentences of one line each.
+  /// Results that are not in the table, each as a sentence on one line.
   private(set) var notes: [String] = []
   /// A hash of the results of all reads.
   private(set) var hash: UInt64 = 0

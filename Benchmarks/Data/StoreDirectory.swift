@@ -6,7 +6,7 @@ import HeartwoodEngine
 struct StoreDirectory {
   /// The name of the measured store.
   static let measured = "quakes"
-  /// The name, or its prefix, of temporary stores.
+  /// The name of a temporary store, or the prefix of its name.
   static let scratch = "load-random"
   /// Returns the name of the store in which an engine keeps objects.
   static func graph(_ engine: String) -> String { "graph-" + engine }
@@ -89,7 +89,8 @@ struct StoreDirectory {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Installs handlers that remove the directory and end the program on an interrupt.
+  /// Installs signal handlers that remove the directory and end the program when the user
+  /// interrupts it.
   ///
   /// The handlers are active as long as the result is retained.
   func leaveOnInterrupt() -> [any DispatchSourceSignal] {

@@ -11,8 +11,8 @@ protocol GraphEngine: Sendable {
 
 /// A store for items and quakes.
 ///
-/// Quakes have a unique code and an index on the time. Every read folds all attributes into a hash,
-/// which must be the same for all engines.
+/// Quakes have a unique code and an index on the time. Every method that reads returns a hash of
+/// all attributes that it read, which must be the same for all engines.
 protocol GraphStore: AnyObject {
   /// Adds items durably, in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
@@ -26,7 +26,7 @@ protocol GraphStore: AnyObject {
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
   /// Looks up quakes by their codes, with the fastest API of the engine.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Repeatedly fetches the newest 100 quakes with at least this magnitude.
+  /// Fetches the newest 100 quakes with at least this magnitude, as many times as `times` says.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Checks that the store is intact, and closes it.
   func finish() throws

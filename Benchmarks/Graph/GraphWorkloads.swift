@@ -97,7 +97,7 @@ final class GraphWorkloads {
     loaded = [:]
   }
 
-  /// Runs a turn that fills a new store, timing only the insertions.
+  /// Runs a turn that inserts objects into a new store, and times only the insertions.
   private func insert(
     _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
     check: (any GraphStore) throws -> UInt64

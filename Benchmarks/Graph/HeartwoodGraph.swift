@@ -136,7 +136,7 @@ extension BatchRow<GraphQuake> {
 }
 
 extension GraphQuake {
-  /// Folds the attributes into a hash.
+  /// Returns the hash that results from folding the attributes into `hash`.
   @inline(__always)
   func folded(into hash: UInt64) -> UInt64 {
     let texts =

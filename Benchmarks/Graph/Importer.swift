@@ -4,14 +4,14 @@ import Synchronization
 
 /// A separate process that imports quakes into a store while other processes read it.
 ///
-/// To create the process, the program starts itself with an internal first argument.
+/// The process runs the same program, with a first argument that is for internal use only.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows of which one has the code of an existing quake and therefore
-  /// replaces that quake.
+  /// The number of imported rows for each row that replaces an existing quake because it has the
+  /// same code.
   private static let rowsPerReplacement = 10
 
   private let process: Process
@@ -20,7 +20,9 @@ final class Importer: Sendable {
   /// Starts a process that imports this many rows.
   init(into directory: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
-      throw BenchFailure("The path of the program is unknown, so it cannot start an importer.")
+      throw BenchFailure(
+        "The path of the program is unknown, so it cannot start an importer. Use --only to run "
+          + "other workloads.")
     }
     process = Process()
     process.executableURL = program
@@ -47,7 +49,9 @@ final class Importer: Sendable {
   func finish() throws {
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw BenchFailure("The importing process exited with code \(process.terminationStatus).")
+      throw BenchFailure(
+        "The importing process exited with code \(process.terminationStatus). Look for its message "
+          + "on standard error.")
     }
   }
 
@@ -62,7 +66,7 @@ final class Importer: Sendable {
   static func work(_ arguments: ArraySlice<String>) throws {
     guard arguments.count == 2, let directory = arguments.first, let text = arguments.last,
       let rowCount = Int(text)
-    else { throw BenchFailure("\(argument) is for internal use only.") }
+    else { throw BenchFailure("\(argument) is for internal use only. Run the program without it.") }
     let container = try PersistentContainer(
       url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self))
     let context = container.newContext()

@@ -1,7 +1,8 @@
 import Foundation
 import Heartwood
 
-/// Measures how long result lists take to reflect changes saved by another context.
+/// Measures how long it takes until lists of results reflect the changes that another context has
+/// saved.
 ///
 /// The measured time begins when a pinned context advances to the new generation, and ends when its
 /// lists have reported the changes. It does not include the other context's save.
@@ -71,7 +72,7 @@ final class LiveResults {
     return Outcome(slices: slices, crowd: crowd, hash: hash)
   }
 
-  /// Returns the rate of updates per second in each round, if each update changes this number of
+  /// Returns the number of updates per second in each round, when each update changes `changed`
   /// rows.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int

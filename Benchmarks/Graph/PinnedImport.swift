@@ -4,8 +4,8 @@ import Synchronization
 
 /// Measures reads in a pinned context while another process imports quakes into the same store.
 ///
-/// Every read is compared with the contents of the row before the import. Before the import starts,
-/// a first phase measures reads without it.
+/// Every read is compared with the contents of the row before the import. A first phase measures
+/// the same reads before the import starts.
 struct PinnedImport {
   let directory: String
   let quakes: [Quake]

@@ -1,7 +1,7 @@
 /// Runs the same work with several engines, which take turns.
 ///
-/// Disturbances on the machine then affect all engines alike, so the ratio of two turns in the same
-/// round is more reliable than the ratio of two medians.
+/// Disturbances on the machine then affect all engines alike. Comparing two engines by their turns
+/// in the same round is therefore more reliable than comparing their medians.
 struct Alternation {
   let name: String
   let seconds: Double

@@ -4,7 +4,7 @@ import Synchronization
 /// The threads of one engine in one workload.
 ///
 /// The threads warm up and then work in windows of time. At the end of a window, each thread
-/// completes its current turn, and its time is measured up to the end of that turn. The rate is
+/// completes its current turn, and the time is measured up to the end of that turn. The rate is
 /// therefore exact, however long the turns are.
 final class Crew: Sendable {
   /// A window in which the threads work.

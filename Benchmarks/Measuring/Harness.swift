@@ -1,7 +1,7 @@
 /// Lets the crews of several engines take turns at the same work, each for a window of time.
 ///
-/// Disturbances on the machine then affect all engines alike, so the ratio of two windows in the
-/// same round is more reliable than the ratio of two medians.
+/// Disturbances on the machine then affect all engines alike. Comparing two engines by their
+/// windows in the same round is therefore more reliable than comparing their medians.
 struct Harness {
   let name: String
   /// The total time for which each engine works, in seconds.
@@ -25,7 +25,7 @@ struct Harness {
 
   /// The results of all rounds.
   struct Outcome {
-    /// The comparison of the engines, for each group of threads.
+    /// The comparisons of the engines, one for each group of threads.
     let groups: [Comparison]
     /// The latencies of single operations in the first group, for each engine.
     let latencies: [Latencies]

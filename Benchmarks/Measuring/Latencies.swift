@@ -1,8 +1,8 @@
 /// A histogram of the durations of operations.
 ///
 /// Each duration is assigned to a bucket whose width is a sixteenth of a power of two, and is
-/// reported as the upper end of that bucket. A reported value is therefore never too short, and at
-/// most 7 % too long.
+/// reported as the upper end of that bucket. A reported duration is therefore never too short, and
+/// at most 7 % too long.
 struct Latencies: Sendable {
   private var counts = [UInt32](repeating: 0, count: 64 << Self.partBits)
   private(set) var count = 0
@@ -24,8 +24,8 @@ struct Latencies: Sendable {
     count += other.count
   }
 
-  /// Returns the duration, in nanoseconds, within which this share of all operations ended, or 0 if
-  /// there are no operations.
+  /// Returns the duration, in nanoseconds, that the given share of all operations did not exceed,
+  /// or 0 if there are no operations.
   func nanoseconds(ofShare share: Double) -> Double {
     let wanted = Int((Double(count) * share).rounded(.up))
     var seen = 0

@@ -2,9 +2,9 @@
 struct Timeline {
   /// The activity between two samples.
   struct Moment {
-    /// The time for which the engine had worked at the end of the sample.
+    /// The time for which the engine had worked in all windows when the second sample was taken.
     let seconds: Double
-    /// Operations per second of each group.
+    /// The operations per second of each group.
     let rates: [Double]
     /// Whether a checkpoint ended between the two samples.
     let hasCheckpoint: Bool

@@ -17,7 +17,7 @@ protocol Work: Sendable {
   var hash: UInt64 { get }
 }
 
-/// Folds another word into a hash.
+/// Returns the hash that results from folding `word` into `hash`.
 @inline(__always)
 func fold(_ hash: UInt64, _ word: UInt64) -> UInt64 {
   (hash ^ word) &* 0x9E37_79B9_7F4A_7C15

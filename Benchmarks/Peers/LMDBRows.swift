@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// LMDB as a row engine.
 ///
-/// Row numbers are integer keys, ascending keys are appended, and commits are not synced where
-/// Heartwood uses `.normal`.
+/// Row numbers are integer keys, keys in ascending order are appended, and commits are not synced
+/// in workloads in which Heartwood uses `.normal` durability.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 

@@ -4,9 +4,9 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// As is its default, SQLite checkpoints the log as part of the commit that makes the log reach a
-/// certain length. Threads share one connection for commits, because several connections would wait
-/// for each other, which is slower.
+/// As it does by default, SQLite runs a checkpoint as part of the commit with which the log reaches
+/// a certain length. Threads share one connection for commits. With one connection for each thread,
+/// the connections would wait for each other, which is slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 

@@ -1,4 +1,6 @@
-/// A bar chart of rates, with a group of bars for each workload, scaled to the fastest engine.
+/// A bar chart of rates, with a group of bars for each workload.
+///
+/// The bar of the fastest engine in a group has the full length.
 struct RateBars {
   private let measurements: [Measurement]
 

@@ -116,8 +116,9 @@ extension BinaryInteger {
 }
 
 extension Double {
-  /// The number with a comma between groups of three digits, and with one decimal place if it is
-  /// small.
+  /// The number with a comma between groups of three digits.
+  ///
+  /// A small number has one decimal place.
   var grouped: String {
     guard isFinite, magnitude < 1e18 else { return "-" }
     return magnitude < 100 ? String(format: "%.1f", self) : Int(rounded()).grouped

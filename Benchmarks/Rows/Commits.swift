@@ -5,8 +5,8 @@ struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
-  /// The number of operations in a turn, which is 1 for durable commits because they wait for the
-  /// disk.
+  /// The number of operations in a turn, which is 1 for durable commits, because each of them waits
+  /// for the disk and takes long enough to be timed on its own.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -5,8 +5,9 @@ struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time in seconds after which the store is not opened again, unless it has been opened fewer
-  /// than three times.
+  /// The time in seconds for which the store is opened repeatedly.
+  ///
+  /// The store is opened at least three times, even if that takes longer.
   let seconds: Double
   let logByteCount: Int
 

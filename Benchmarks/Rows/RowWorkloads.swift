@@ -109,7 +109,10 @@ final class RowWorkloads {
     return loaded
   }
 
-  /// Returns the name of an engine's store; with `--path`, Heartwood's store is not removed.
+  /// Returns the name of an engine's store.
+  ///
+  /// The name of a peer's store contains the name of the peer. Heartwood's store always has the
+  /// same name, because the store remains in the directory that is given with `--path`.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }

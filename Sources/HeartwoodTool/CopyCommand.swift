@@ -37,8 +37,10 @@ enum CopyCommand {
     }
   }
 
-  /// Returns whether a path, which need not exist, is inside an existing directory after symbolic
-  /// links have been resolved.
+  /// Returns whether `path` is inside the existing directory `directory`, after symbolic links have
+  /// been resolved.
+  ///
+  /// Nothing needs to exist at `path`.
   private static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()

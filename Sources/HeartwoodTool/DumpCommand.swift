@@ -2,8 +2,9 @@ import HeartwoodEngine
 
 /// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// The number of rows that are aligned with each other, which is limited so that a store of any
-  /// size can be shown.
+  /// The number of rows that are aligned with each other.
+  ///
+  /// Aligning all rows would require keeping them in memory, and a store can be larger than memory.
   private static let rowsInTable = 256
   /// The number of bytes to which a value is truncated in a JSON document, unless complete values
   /// are requested.

@@ -33,7 +33,7 @@ final class EntryDocument {
 
   /// A component of a key.
   ///
-  /// Types that JSON lacks are encoded as objects with one member.
+  /// Components of types that JSON lacks are encoded as objects with one member.
   private struct Component: Encodable {
     let component: Key.Component
 

@@ -47,7 +47,7 @@ enum HumanText {
 
   /// Returns the time that has passed since a time, which is given in milliseconds since 1970.
   ///
-  /// Returns 0 if that time is in the future because the clock has been set back.
+  /// Returns 0 if the given time is in the future, because the clock may have been set back.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)

@@ -1,7 +1,9 @@
 /// Suggests corrections for a mistyped name.
 enum NearestName {
-  /// Returns the candidate that differs in the fewest letters, or the first such candidate if there
-  /// are several, or `nil` if all candidates differ too much.
+  /// Returns the candidate that differs from the mistyped name in the fewest letters, or `nil` if
+  /// all candidates differ too much.
+  ///
+  /// If there are several such candidates, the method returns the first one.
   static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
     var best: (name: String, distance: Int)?
     for candidate in candidates {
@@ -21,7 +23,8 @@ enum NearestName {
     of(typed, in: candidates).map { " Did you mean \($0)?" } ?? ""
   }
 
-  /// Returns the number of letters to insert, remove or replace (the Levenshtein distance).
+  /// Returns the number of letters that must be inserted, removed or replaced to turn one name into
+  /// the other (the Levenshtein distance).
   private static func distance(_ typed: String, _ candidate: String) -> Int {
     let target = Array(candidate)
     var row = Array(0...target.count)

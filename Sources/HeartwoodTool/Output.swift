@@ -8,8 +8,8 @@ struct ClosedOutput: Error {}
 final class Output {
   /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether the output has colours, which requires a terminal and an environment that does not
-  /// disable colours.
+  /// Whether the output has colours, which is the case if it is a terminal and the environment does
+  /// not disable colours.
   let hasColors: Bool
   private var pending = Data()
   private static let chunkByteCount = 64 << 10

@@ -4,7 +4,8 @@ import HeartwoodEngine
 struct PageMap {
   /// One or more adjacent pages.
   struct Cell {
-    /// The most frequent kind of these pages, or `damaged` if one of them is damaged.
+    /// The most frequent kind of the pages in the cell, or `damaged` if one of the pages is
+    /// damaged.
     let kind: PageUsage.Kind
     /// How full the pages of that kind are, from 0 (empty) to 1 (full).
     let fill: Double

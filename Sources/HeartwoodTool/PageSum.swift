@@ -11,8 +11,8 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
-  /// on.
+  /// The number of leaves for each range of how full they are: below 10 percent, from 10 to 20
+  /// percent, and so on.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -37,8 +37,8 @@ struct PageSum {
   /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns how full the pages of a kind are, or "-" if there are no such pages or if fill does
-  /// not apply to the kind.
+  /// Returns how full the pages of a kind are, or "-" if there are no such pages or if the kind is
+  /// `free` or `damaged`.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }

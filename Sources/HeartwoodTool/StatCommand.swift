@@ -15,8 +15,8 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The number of leaves in each range of fill: below 10 percent, from 10 to 20 percent, and so
-    /// on.
+    /// The number of leaves for each range of how full they are: below 10 percent, from 10 to 20
+    /// percent, and so on.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Opens stores for the commands.
 ///
-/// Stores are opened read-only where that is sufficient; no store is created, and no other files
-/// are changed.
+/// A store is opened read-only if the command only reads it. Opening a store never creates one, and
+/// changes no files outside it.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {

@@ -38,9 +38,10 @@ struct StoreFacts {
     withExtendedLifetime(snapshot) {}
   }
 
-  /// Returns whether another process, or this process, has the store open.
+  /// Returns whether any process has the store open, including this one.
   ///
-  /// Call this method before the command opens the store.
+  /// Call this method before the command opens the store, because the result is always `true`
+  /// afterwards.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

@@ -70,8 +70,9 @@ struct TerminalPageChart {
     return marks[min(Int(fill * Double(marks.count)), marks.count - 1)]
   }
 
-  /// Returns the marks of a kind, from nearly empty to full, which differ from the marks of other
-  /// kinds even without colours.
+  /// Returns the marks for pages of a kind, from nearly empty pages to full ones.
+  ///
+  /// Each kind has its own marks, so that kinds can be distinguished even without colours.
   private func marks(_ kind: PageUsage.Kind) -> [String] {
     switch kind {
     case .leaf: ["░", "▒", "▓", "█"]

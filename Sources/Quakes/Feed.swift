@@ -66,7 +66,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns the decoder's error and its position, for the error message.
+  /// Returns a description of the decoder's error, with the position of the error in the feed.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."
@@ -78,7 +78,8 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns the syntax error in the content and its position, which the decoder does not report.
+  /// Returns a description of the syntax error in the content, with the error's position, which the
+  /// decoder does not report.
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)

@@ -4,7 +4,8 @@ import Heartwood
 /// `quakes follow`: shows step by step what a pinned view contains while feeds are imported.
 ///
 /// Programs with a user interface work in this way: the screen does not change while other
-/// processes write, and is updated when the program merges their changes from the history.
+/// processes write. It is updated when the program merges the changes made by these processes from
+/// the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"

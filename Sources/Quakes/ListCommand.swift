@@ -68,8 +68,8 @@ struct ListCommand: Command {
 
   /// Prints the quakes in a generation.
   ///
-  /// - Parameter name: The time of the generation, for the output, or `nil` for the newest
-  ///   generation.
+  /// - Parameter name: The time of the generation, which is shown in the output, or `nil` for the
+  ///   newest generation.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {
@@ -101,7 +101,7 @@ struct ListCommand: Command {
     return table
   }
 
-  /// The fetch request for the conditions.
+  /// The fetch request for the quakes that match the conditions.
   private var request: FetchRequest<Quake> {
     get throws {
       var request = FetchRequest<Quake>()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A time on the command line, which is an instant, or an entire second or day.
+/// A time given on the command line: an instant, or an entire second or day.
 struct Moment {
   /// The start of the second or day, or the instant.
   let start: Date

@@ -1,15 +1,15 @@
 import Foundation
 import Heartwood
 
-/// The states of a store that imports have kept.
+/// The earlier states of a store, which imports and undos have kept.
 ///
-/// Each state is a named generation whose name says what created the state and when. If the state
-/// that an import finds was not created by an import, that state is kept too, so that the import
-/// can be undone.
+/// Each state is a named generation whose name says what created the state and when. An import also
+/// keeps the state before it, unless that state equals the last kept state, so that the import can
+/// be undone.
 struct Past {
   /// The command that created a state.
   enum Origin: String, Encodable {
-    /// A change other than an import or an undo, whose result the next import found and kept.
+    /// A change other than an import or an undo. The next import keeps the resulting state.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -28,15 +28,15 @@ struct Past {
     let imported: State
     /// The state with the changes made by the import, but without later changes.
     let last: State
-    /// The state to which undo returns.
+    /// The state to which undoing the import returns.
     let previous: State
   }
 
   /// The default number of imports that can be undone.
   static let defaultCount = 10
-  /// The valid settings for the number of imports that can be undone.
+  /// The range from which the user can choose the number of imports that can be undone.
   ///
-  /// The upper limit bounds the disk space, because each kept state retains older images of some
+  /// The number is limited because each kept state requires disk space for older images of some
   /// pages.
   static let counts = 1...100
 
@@ -58,10 +58,12 @@ struct Past {
 
   // MARK: Undo
 
-  /// Returns the newest state that existed at the end of a moment, or `nil` if there is none.
+  /// Returns the newest state that existed at the end of a moment, or `nil` if no kept state is
+  /// that old.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that was not undone, or `nil` if the state before it is not kept.
+  /// The last import that was not undone, or `nil` if there is none or if the state before it is no
+  /// longer kept.
   var undoable: Undoable? {
     // These are the states to which repeated undos return, each with the import that created it.
     var path: [(state: State, imported: State)] = []

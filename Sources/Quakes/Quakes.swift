@@ -78,7 +78,7 @@ protocol Command {
   static var name: String { get }
   /// A short description.
   static var summary: String { get }
-  /// The text of `--help`, without the options common to all commands.
+  /// The text that `--help` prints for the command, without the options that all commands have.
   static var help: String { get }
 
   /// Creates the command and consumes its arguments.

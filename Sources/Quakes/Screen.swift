@@ -6,7 +6,7 @@ final class Screen {
   enum Event {
     case key(UInt8)
     case resized
-    /// The user or the system asked the program to end.
+    /// A request by the user or the system to end the program.
     case ended
   }
 

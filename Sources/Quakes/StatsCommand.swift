@@ -65,7 +65,9 @@ private struct QuakeStats: Encodable {
   let magnitudes: [Step]
   let days: [Day]
 
-  /// The maximum number of days in the terminal output, which shows the newest days.
+  /// The maximum number of days in the terminal output.
+  ///
+  /// If there are more days, only the newest ones are shown.
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {

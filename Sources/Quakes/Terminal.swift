@@ -2,8 +2,8 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether the output has colours, which requires that it is a terminal and that `NO_COLOR` is
-  /// not set.
+  /// Whether the output has colours, which is the case if it is a terminal and `NO_COLOR` is not
+  /// set.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 

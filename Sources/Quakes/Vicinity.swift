@@ -41,7 +41,7 @@ struct Vicinity {
 
   /// The predicate for a square around the circle.
   ///
-  /// The store can evaluate this predicate, but not a predicate for the circle.
+  /// The store can evaluate a predicate for a square, but not one for a circle.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius
@@ -56,8 +56,8 @@ struct Vicinity {
     }
   }
 
-  /// Returns the predicate for the longitudes between two limits, one of which may be beyond 180
-  /// degrees.
+  /// Returns the predicate for the longitudes between two limits, one of which may be less than
+  /// -180 or greater than 180 degrees.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

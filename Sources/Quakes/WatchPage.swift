@@ -63,8 +63,8 @@ import Heartwood
 
   /// The content of one line of JSON.
   ///
-  /// The first line contains the newest quakes, and each further line contains the effect of a
-  /// change.
+  /// The first line contains the newest quakes, and each further line describes one change to the
+  /// list.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?

@@ -76,7 +76,7 @@ package enum Catalog {
     }
   }
 
-  /// Sets the row of a keyspace.
+  /// Sets the row of the keyspace with the given name.
   package static func set(
     _ row: Row, of name: String, in pages: WorkingPages
   ) throws(StorageError) {

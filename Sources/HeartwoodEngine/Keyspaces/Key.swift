@@ -40,7 +40,8 @@ public struct Key: Hashable, Sendable {
 
   /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws an error if the kinds or the number of the key's components differ from `types`.
+  /// Throws an error if the key has more or fewer components than `types`, or components of other
+  /// kinds.
   public static func decode<each Component: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Component).Type
   ) throws(StorageError) -> (repeat each Component) {
@@ -54,7 +55,7 @@ public struct Key: Hashable, Sendable {
 }
 
 extension Key {
-  /// Hashes the bytes in one call, because an array would hash them one by one.
+  /// Hashes all bytes in one call, because hashing the array itself would hash them one by one.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }

@@ -7,7 +7,7 @@ enum KeyBuffer {
   /// The length of the longest key with its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
 
-  /// Runs `body` with enough memory for any key.
+  /// Runs `body` with stack memory that is large enough for any key.
   @inline(__always)
   static func withMemory(_ body: (MutableBytes) throws(StorageError) -> Void) throws(StorageError) {
     try MutableBytes.withStackBytes(count: byteCount, body)
@@ -27,7 +27,7 @@ enum KeyBuffer {
     return 1 &+ content.count
   }
 
-  /// Implements `encode` for content that contains zero bytes or may be too long.
+  /// Does the work of `encode` for content that contains zero bytes or may be too long.
   @inline(never)
   private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
     var byteCount = 1 + content.count

@@ -3,8 +3,9 @@
 /// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument`` if
 /// a component has a kind other than the requested one, or if a number does not fit in the
 /// requested type. It throws ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes.
-/// The message states the position of the component, and the kinds that were found and requested.
-/// After an error, the position of the decoder is unspecified.
+/// The error's message states the position of the component and, if the kinds differ, the kind that
+/// was found and the kind that was requested. After an error, the position of the decoder is
+/// unspecified.
 ///
 /// A decoder borrows the key and cannot be copied, so no code can keep it beyond the call that
 /// provided it.
@@ -21,7 +22,7 @@ public struct KeyDecoder: ~Copyable {
   /// Whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Returns whether the next component is nil, and if so, reads the component.
+  /// Reads the next component if it is nil, and returns whether it was.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -124,7 +125,8 @@ public struct KeyDecoder: ~Copyable {
     guard let found = try nextKind() else { return }
     throw StorageError(
       .invalidArgument,
-      "\(ordinal(componentCount + 1)) is \(found.kindName), but no more components were requested.")
+      "\(ordinal(componentCount + 1)) is \(found.kindName), but no more components were requested. "
+        + "Request all components of the key.")
   }
 }
 
@@ -134,7 +136,8 @@ extension KeyDecoder {
     guard let tag = try nextKind() else {
       throw StorageError(
         .invalidArgument,
-        "\(ordinal(componentCount + 1)) is missing, but \(asked.kindName) was requested.")
+        "\(ordinal(componentCount + 1)) is missing, but \(asked.kindName) was requested. Request "
+          + "only the components that the key has.")
     }
     offset += 1
     componentCount += 1
@@ -207,17 +210,22 @@ extension KeyDecoder {
   /// Returns the error for a component whose kind is not the requested one.
   private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
     StorageError(
-      .invalidArgument, "\(ordinal(componentCount)) is \(found.kindName), not \(asked.kindName).")
+      .invalidArgument,
+      "\(ordinal(componentCount)) is \(found.kindName), not \(asked.kindName). Request "
+        + "\(found.kindName) instead.")
   }
 
   /// Returns the error for a number that does not fit in the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,
-      "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot hold.")
+      "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot hold. Request a "
+        + "type that can hold the number.")
   }
 
-  /// Returns the error for a component that no encoder writes in this form.
+  /// Returns the error for a component whose bytes no encoder writes.
+  ///
+  /// - Parameter complaint: The end of the message, such as "is truncated".
   private func malformed(_ complaint: String) -> StorageError {
     .corrupt("\(ordinal(componentCount)) \(complaint).")
   }

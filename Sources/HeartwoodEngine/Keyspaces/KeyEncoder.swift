@@ -13,8 +13,9 @@
 ///   other byte.
 /// - If one string is a prefix of another, the shorter one is followed by the end of the key, which
 ///   sorts before everything, or by `00` and the byte of a kind. The longer one continues with a
-///   byte above `00`, or with `00 FF`, and no kind is `FF`. The shorter string therefore sorts
-///   first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
+///   byte above `00`, or with `00 FF`, which sorts after `00` and any kind, because every kind is
+///   less than `FF`. The shorter string therefore sorts first, whatever follows it: `("a")` <
+///   `("a", x)` < `("a\0")`.
 /// - `00 FF` always stands for a zero byte and any other `00` is always a terminator, so no two
 ///   lists of components have the same encoding.
 public struct KeyEncoder: Sendable {
@@ -110,7 +111,7 @@ public struct KeyEncoder: Sendable {
     bytes.append(tag.rawValue)
   }
 
-  /// Appends a component of variable length.
+  /// Appends a string or byte string, which consists of the tag and the escaped content.
   private mutating func append(_ tag: KeyTag, _ content: Bytes) {
     begin(tag)
     isOpen = true

@@ -5,7 +5,7 @@
 /// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
-  /// No value; no bytes follow the tag.
+  /// The value nil; no bytes follow the tag.
   case absent = 0x08
   /// The boolean `false`; no bytes follow the tag.
   case no = 0x10
@@ -18,7 +18,7 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case largeInteger = 0x21
   /// A floating-point number: eight bytes, as in `Double.keyBits`.
   case float = 0x28
-  /// Seconds since 1970: eight bytes, as in `Double.keyBits`.
+  /// A point in time, in seconds since 1970: eight bytes, as in `Double.keyBits`.
   case date = 0x30
   /// A UUID: its 16 bytes.
   case uuid = 0x38

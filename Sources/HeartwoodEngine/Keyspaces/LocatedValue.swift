@@ -6,7 +6,7 @@
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release, or `nil` if the value is in a mapping.
+  /// The page to release, or `nil` if there is none because the page is in a mapped file.
   let reference: PageReference?
   /// The copy of the value, if the value spans several pages.
   let copy: Unmanaged<ByteBlock>?
@@ -108,9 +108,9 @@ package struct KeyspaceReads {
 
   /// Calls `body` with the consecutive chunks of a value, each of which is part of a page.
   ///
-  /// Returns `false` if the key does not exist. If `body` throws an error, the error is returned as
-  /// a failure, so that this method can have typed throws. The hash of the value is checked after
-  /// the last chunk, but not if only a `range` is read.
+  /// Returns `false` if the key does not exist. An error that `body` throws is returned as a
+  /// failure and not thrown, because this method throws only storage errors. The hash of the value
+  /// is checked after the last chunk, but not if only a `range` is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

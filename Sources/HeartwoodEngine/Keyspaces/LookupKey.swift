@@ -35,7 +35,7 @@ extension LookupKey where Self: ~Escapable {
   }
 }
 
-/// Returns the error for a custom key that does not call the function passed to it.
+/// Returns the error for a custom key whose `withEncodedKey` method does not call `body`.
 @usableFromInline
 func missingEncoding() -> StorageError {
   StorageError(
@@ -56,7 +56,7 @@ package func withSearchBytes<K: LookupKey & ~Escapable, R>(
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key that consists of this value.
+  /// Calls `body` with the key whose components this value encodes.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {

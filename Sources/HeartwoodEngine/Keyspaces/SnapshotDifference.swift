@@ -75,10 +75,11 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first in the catalog, which orders names by their bytes.
+  /// Returns the name that sorts first in the catalog, which orders names by their bytes, or `nil`
+  /// if both names are `nil`.
   ///
-  /// Swift's string comparison cannot be used, because it treats different spellings of the same
-  /// letters as equal.
+  /// Swift's string comparison cannot be used, because it treats canonically equivalent strings as
+  /// equal even if their bytes differ.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left

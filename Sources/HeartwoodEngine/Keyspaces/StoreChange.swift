@@ -17,7 +17,7 @@ public struct StoreChange: Hashable, Sendable {
   /// The kind of change.
   public var kind: Kind
 
-  /// Creates a change.
+  /// Creates a change of the given kind.
   public init(keyspace: String, key: [UInt8], kind: Kind) {
     self.keyspace = keyspace
     self.key = key

@@ -19,10 +19,10 @@ public struct GenerationToken: Hashable, Sendable {
     generation = Generation(frame: point.frame)
   }
 
-  /// Returns whether the token belongs to this store or to a copy of its files.
+  /// Returns whether the token belongs to the given store or to a copy of that store's files.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
-  /// Returns whether the token names this commit.
+  /// Returns whether the token names the given commit.
   fileprivate func names(_ point: CommitPoint) -> Bool {
     lineage == point.lineage && digest == point.digest && generation.frame == point.frame
   }

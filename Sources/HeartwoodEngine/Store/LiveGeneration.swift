@@ -13,8 +13,9 @@ public struct LiveGeneration: Hashable, Sendable {
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees these bytes. It also frees the
-  /// frames of pages that can then be written back to the page file.
+  /// Once the generation is released, the next maintenance run frees these bytes. Releasing the
+  /// generation may also allow more pages to be written back to the page file, and the run then
+  /// frees the frames of these pages as well.
   public var retainedByteCount: Int
 }
 

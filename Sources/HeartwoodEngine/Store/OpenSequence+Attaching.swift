@@ -14,10 +14,11 @@ extension OpenSequence {
     }
   }
 
-  /// Waits briefly for a process that is opening the store.
+  /// Sleeps for a millisecond, so that another process can finish opening the store.
   ///
-  /// - Throws: `busy` if the other process takes longer than `busyTimeout`, for example because it
-  ///   is suspended.
+  /// - Parameter clock: The time at which the wait began, in milliseconds.
+  /// - Throws: `busy` if the wait has lasted longer than `busyTimeout`, for example because the
+  ///   other process is suspended.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -87,7 +88,8 @@ extension OpenSequence {
     }
   }
 
-  /// P2: returns whether a private read-only core still has the newest state.
+  /// P2: returns whether the state of a core that reads the files without shared counters is still
+  /// the newest one.
   ///
   /// This is the case if no process has made the shared counters usable, and no complete commit
   /// follows the newest known one. A commit with valid headers but invalid images is incomplete:
@@ -151,7 +153,7 @@ extension OpenSequence {
 
   /// P1: locks the newest generation.
   ///
-  /// This method is used before the table of generations exists.
+  /// Once the table of live generations exists, it locks generations instead of this method.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {

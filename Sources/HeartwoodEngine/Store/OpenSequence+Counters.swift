@@ -74,7 +74,7 @@ extension OpenSequence {
     return (found.counters, found.identity, found.file)
   }
 
-  /// Continues with the counters of this boot.
+  /// Continues with counters that a process has initialised since the machine booted.
   ///
   /// The files contain at least all visible commits. They may also contain one more complete
   /// commit, whose writer died before it raised the counters. Such a commit is adopted.
@@ -104,10 +104,11 @@ extension OpenSequence {
   }
 
   /// Returns the generations that are older than the newest one and can still be read after a
-  /// reboot: named generations, and generations that a read-only process has locked since.
+  /// reboot: named generations, and generations that a read-only process has locked since the
+  /// reboot.
   ///
-  /// A lock alone does not make a generation readable: if the map covers the generation, its frames
-  /// may have been reclaimed, unless the map lists it as retained.
+  /// A lock alone does not make a generation readable. If the map of retained frames covers the
+  /// generation but does not list it as retained, its frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

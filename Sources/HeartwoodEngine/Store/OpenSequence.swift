@@ -126,7 +126,7 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory contains a store, or at least no files that cannot belong to one.
+  /// Checks that the directory contains a store, or only files that can belong to one.
   ///
   /// If the store is opened for writing, creates a missing directory.
   private func prepareDirectory() throws(StorageError) {

@@ -26,7 +26,7 @@ public struct PageUsage: Hashable, Sendable {
   /// The number is 0 for a free or damaged page, and the page size for a bitmap.
   public var usedByteCount: UInt32
 
-  /// Creates a description of a page.
+  /// Creates a description of a page of the given type.
   public init(_ kind: Kind, usedByteCount: UInt32) {
     self.kind = kind
     self.usedByteCount = usedByteCount

@@ -12,11 +12,12 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Other processes wake this one through the file system, but only while it observes the store.
-  /// If a notification is lost because its sender died, the commit is yielded within a second.
+  /// A process that commits notifies the processes that observe the store through the file system.
+  /// If a notification is lost because the process that commits dies before sending it, the
+  /// sequence yields the commit within a second.
   ///
-  /// - Complexity: Without observers, notification costs one clock read for each commit, and at
-  ///   most one lock query every tenth of a second.
+  /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
+  ///   at most one additional lock query every tenth of a second.
   public func commits() -> Commits {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
@@ -39,7 +40,8 @@ public struct Commits: AsyncSequence, Sendable {
   fileprivate let store: Store
   fileprivate let known: FrameNumber
 
-  /// Creates an iterator that also yields commits made since the sequence was created.
+  /// Creates an iterator, which also yields the commits made after the sequence was created and
+  /// before this call.
   public func makeAsyncIterator() -> Iterator {
     Iterator(observer: CommitObserver(store), known: known)
   }
@@ -106,8 +108,10 @@ private final class CommitObserver: @unchecked Sendable {
     }
   }
 
-  /// Returns the signal of the store's current core, which may have replaced a private read-only
-  /// core.
+  /// Returns the signal of the store's current core.
+  ///
+  /// The core may have changed since the observer was created, because a read-only store replaces a
+  /// core without shared counters once another process has opened the store for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

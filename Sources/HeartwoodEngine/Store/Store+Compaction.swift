@@ -11,7 +11,8 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation, if it still keeps the page file from shrinking.
+  /// The oldest live generation, if it still keeps the page file from shrinking, or `nil`
+  /// otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
@@ -22,8 +23,8 @@ extension Store {
   ///
   /// Every checkpoint removes free pages at the end of the file; compaction also removes free pages
   /// between pages in use. Compaction uses many small transactions, so that it does not block other
-  /// writers for long. Snapshots remain unchanged. A power cut is harmless at any time, because no
-  /// content changes.
+  /// writers for long. Snapshots remain unchanged. A power cut during compaction is harmless,
+  /// because the moves change no keys or values.
   ///
   /// - Parameter progress: A closure that is called on this thread between transactions, at least
   ///   ten times a second on common disks.

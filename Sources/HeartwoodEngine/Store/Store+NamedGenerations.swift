@@ -12,8 +12,8 @@ extension Store {
   /// - Throws: `generationExpired`; `invalidArgument` if the name is already used for another
   ///   generation; `tooLarge` for a name that is empty or too long; `busy`, `readOnly`, `closed`,
   ///   `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: At most one sync of the log, one of the list, and one of the directory. The name
-  ///   is durable on return.
+  /// - Complexity: At most one sync each of the log, of the list of named generations, and of the
+  ///   directory. The name is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
@@ -51,16 +51,17 @@ extension Store {
   /// only the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: One sync of the list, and one of the directory.
+  /// - Complexity: One sync each of the list of named generations and of the directory.
   public func release(_ name: String) throws {
     try requireWritable()
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }
     maintenance.scheduleAfterExpiry()
   }
 
-  /// Returns the named generations by name.
+  /// Returns the named generations, keyed by their names.
   ///
-  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list is corrupt.
+  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
+  ///   corrupt.
   public func namedGenerations() throws -> [String: Generation] {
     try requireOpen()
     try table.requireActive()

@@ -35,17 +35,17 @@ public final class Store: Sendable {
   /// Opens the store at `path`, and creates it if there is none.
   ///
   /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
-  /// commit at the end of the log is discarded, and corruption of anything that was synced is an
-  /// error.
+  /// commit at the end of the log is discarded, and data that was synced but is now corrupt causes
+  /// an error.
   ///
   /// Any number of processes can have a store open, and opening a store that is already open
   /// attaches to it without recovery. If one process opens a store several times, even by different
   /// paths, the `Store` objects share their state and use the options of the first one.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `notAStore`, `incompatibleFormat` or `corrupt`, depending on what is at the path;
-  ///   `unsupportedFileSystem` on a network file system, or where open-file-description locks do
-  ///   not work; `io` or `diskFull`.
+  ///   `notAStore`, `incompatibleFormat` or `corrupt` if the files at the path are not a store,
+  ///   have a format that this version cannot read, or are damaged; `unsupportedFileSystem` on a
+  ///   network file system, or where open-file-description locks do not work; `io` or `diskFull`.
   /// - Complexity: Reads the footers of the log's segments, or the group headers of segments
   ///   without a footer, and verifies the pages of commits that are not known to be synced. Syncs
   ///   the segments that contain such pages.
@@ -118,7 +118,7 @@ public final class Store: Sendable {
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
-    // Ignore an error of the checkpoint, because the commit itself has succeeded.
+    // Ignore errors from maintenance, because the commit itself has succeeded.
     try? maintenance.scheduleAfterCommit(frame)
     return Generation(frame: frame)
   }
@@ -137,7 +137,7 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: pins a generation of a store that was opened without shared counters.
+  /// P2: pins a generation of a store that was opened for reading only and has no shared counters.
   ///
   /// Without shared counters, the pin is valid only if the state is still the newest one after the
   /// generation has been locked.
@@ -162,7 +162,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Pins the given generation, if it is live or has not been reclaimed yet.
+  /// Pins the given generation, which must be live, or at least not reclaimed yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer live, or was never a commit.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
@@ -183,8 +183,8 @@ public final class Store: Sendable {
 
   // MARK: Maintenance
 
-  /// Writes pages from the log back to the page file, as far as live generations allow, and deletes
-  /// the log segments that are no longer needed.
+  /// Writes pages from the log back to the page file, except pages whose older contents a live
+  /// generation still needs, and deletes the log segments that are no longer needed.
   ///
   /// Checkpoints run automatically as the log grows. Call this method to run one at a time of your
   /// choice.
@@ -230,8 +230,8 @@ public final class Store: Sendable {
   /// store locked until the last of them has been released. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits remain durable. After an error, other commits
-  ///   are no more durable than before the call.
+  ///   store is closed in any case. Durable commits remain durable. If an error is thrown, commits
+  ///   that were not yet durable may still be lost in a power cut.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(!writerLock.isHeldByThisThread, "A store was closed inside a write.")
@@ -247,7 +247,8 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Throws an error that states why the store cannot be used.
+  /// Throws the error for a store that has been closed or that belongs to the parent process, and
+  /// otherwise does nothing.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
@@ -280,9 +281,11 @@ public final class Store: Sendable {
     }
   }
 
-  /// Ends this object's use of the shared state.
+  /// Detaches this `Store` from the state that it shares with other `Store` objects in the process.
   ///
-  /// When the last object does so, the shared state is ended too.
+  /// Detaching the last one also shuts down the shared state.
+  ///
+  /// - Parameter withCheckpoint: Whether shutting down the shared state includes a last checkpoint.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

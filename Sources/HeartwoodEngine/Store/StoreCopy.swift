@@ -78,7 +78,7 @@ struct StoreCopy {
     }
   }
 
-  /// Removes the remains of an earlier attempt.
+  /// Removes the files that an interrupted copy to the same path has left.
   private func clear() throws(StorageError) {
     guard let names = try files.fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {

@@ -58,7 +58,8 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Ends the shared state, either after a last checkpoint or as if the process had died.
+  /// Shuts down the shared state, either after a last checkpoint or without one, as if the process
+  /// had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }

@@ -15,14 +15,14 @@ public struct StoreHolder: Hashable, Sendable {
   /// The time since the process opened the store, according to the wall clock, or `nil` if the time
   /// is unknown.
   ///
-  /// It is unknown for read-only processes, because they write no file.
+  /// The time is unknown for read-only processes, because they cannot record it in a file.
   public var age: Duration?
   /// Whether this is the calling process.
   public var isThisProcess: Bool
 }
 
-/// The processes that use a store, as its locks and its `holders` file show them when the survey is
-/// created.
+/// The processes that have a store open, according to the store's locks and its `holders` file at
+/// the time when the survey was created.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   /// This process.

@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
 
   /// The way in which pages are read.
   public enum Access: Sendable {
-    /// Files are mapped into memory, and pages are read in place, which is the fastest way.
+    /// Files are mapped into memory, and pages are read in place. This is the faster way.
     case mapped
     /// Pages are read into a bounded cache and verified there, so that nothing outside this
     /// process, not even a media error, can disturb a reader.
@@ -39,8 +39,8 @@ public struct StoreOptions: Sendable {
   ///
   /// If the store's directory is created too, it can be listed by all users who may read the files.
   ///
-  /// `nil` stands for 0o644, modified by the umask. An existing store keeps its permissions: new
-  /// files take the permissions and the group of the `pages` file.
+  /// If `fileMode` is `nil`, the permissions are 0o644, modified by the umask. An existing store
+  /// keeps its permissions: new files take the permissions and the group of the `pages` file.
   public var fileMode: UInt16?
   /// A name for this process, shown to users who list the holders of the store.
   ///
@@ -53,9 +53,9 @@ public struct StoreOptions: Sendable {
   public var cacheByteCount = 64 << 20
   /// The maximum size in bytes of the changed pages that a transaction keeps in memory.
   ///
-  /// Further pages are written to the log before the commit and read back from there, so that a
-  /// transaction may be larger than memory. A single operation may exceed the limit by the pages
-  /// that it changes.
+  /// When a transaction exceeds this size, changed pages are written to the log before the commit
+  /// and are read back from there if necessary. A transaction may therefore be larger than memory.
+  /// A single operation may exceed the limit by the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
   public var checkpointLogByteCount = 16 << 20

@@ -82,7 +82,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Returns the core of a store, after giving `make` the opportunity to replace it.
+  /// Calls `make` with the current core of a store, and returns the new core that `make` returns,
+  /// which replaces the current one, or the current core if `make` returns `nil`.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
@@ -96,8 +97,10 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Ends one use of a core, and returns whether it was the last one, in which case the caller must
-  /// end the core.
+  /// Records that a `Store` object no longer uses its core, and returns whether it was the last one
+  /// to use that core.
+  ///
+  /// If so, the caller must shut down the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

@@ -25,7 +25,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
-  /// The checkpointed generation, which the page file holds.
+  /// The checkpointed generation: the generation whose pages the page file contains.
   public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0
@@ -37,7 +37,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var indexByteCount = 0
   /// The number of pages that `.buffered` reading has looked up in the page cache.
   public var cacheLookupCount = 0
-  /// The number of these lookups for which the page had to be read from a file.
+  /// The number of page-cache lookups for which the page had to be read from a file.
   public var cacheReadCount = 0
   /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
   /// has run.
@@ -45,8 +45,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
   /// only the kind of the error and the system's error number are known here.
   public var lastCheckpointError: StorageError?
-  /// The longest wait that is in progress in this process for the sync or maintenance lock, or
-  /// `nil` if none has lasted a second so far.
+  /// The longest current wait in this process for the sync or maintenance lock, or `nil` if no
+  /// current wait has lasted a second yet.
   ///
   /// Processes should hold these locks only briefly.
   public var lockWait: LockWait?
@@ -83,8 +83,10 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the size of the log, without segments that are deleted in the meantime or cannot be
-  /// queried.
+  /// Returns the disk space of the log.
+  ///
+  /// Segments whose size cannot be determined, for example because they were deleted in the
+  /// meantime, are not counted.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in

@@ -14,11 +14,12 @@ public struct VerificationReport: Hashable, Sendable {
   public var keyspaceCount = 0
   /// The number of entries in all keyspaces.
   public var entryCount = 0
-  /// The number of complete commits in the log after the page file's state.
+  /// The number of complete commits in the log that follow the checkpointed generation.
   public var logCommitCount = 0
 }
 
-/// Checks one generation, from the roots of its trees downwards, and the log from which it is read.
+/// Checks one generation, from the roots of its trees downwards, and the part of the log from which
+/// the generation is read.
 ///
 /// It checks that every page below the page count is either reachable exactly once or free, and
 /// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never

@@ -9,7 +9,7 @@ package struct Commit {
   /// The number of pages that a transaction may have in memory.
   package let memoryPageLimit: Int
 
-  /// Runs `body` as the only writer and commits its changes as one generation.
+  /// Runs `body` while no other writer can run, and commits its changes as one generation.
   ///
   /// - Parameter isDurable: Whether to return only once the commit survives a power cut.
   /// - Returns: The new generation, or the newest existing one if `body` changed nothing.

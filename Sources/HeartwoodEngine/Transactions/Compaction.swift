@@ -2,10 +2,10 @@
 ///
 /// Each step runs in its own transaction, so that the memory use of a step and the time for which
 /// it blocks other writers are bounded. Other transactions may change the store between two steps.
-/// The limit is the page count into which all pages in use would fit. A round first reads each page
-/// beyond the limit, and moves tree nodes. Then it walks the trees that have large values beyond
-/// the limit, to move the pages of these values. The walk is necessary because a page of a large
-/// value does not identify the leaf that refers to the value.
+/// The limit is the number of pages that the page file would have if it contained no free pages. A
+/// round first reads each page beyond the limit, and moves tree nodes. Then it walks the trees that
+/// have large values beyond the limit, to move the pages of these values. The walk is necessary
+/// because a page of a large value does not identify the leaf that refers to the value.
 package struct Compaction {
   /// The number of pages moved so far.
   package private(set) var movedCount = 0
@@ -60,8 +60,8 @@ package struct Compaction {
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Moves the nodes among the next pages beyond the limit, and records the trees that have large
-  /// values there.
+  /// Reads the next pages beyond the limit, moves those that are tree nodes, and records the trees
+  /// whose large values have pages there.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]

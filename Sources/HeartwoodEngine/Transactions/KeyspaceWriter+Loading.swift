@@ -1,5 +1,6 @@
 extension KeyspaceWriter {
-  /// Bulk-loads an empty keyspace from entries in strictly ascending key order, leaf by leaf.
+  /// Bulk-loads an empty keyspace, leaf by leaf, from entries that are sorted in strictly ascending
+  /// key order.
   ///
   /// Loading is several times faster than the same number of `put`s, and fills every page but the
   /// last.
@@ -24,8 +25,8 @@ extension KeyspaceWriter {
   /// }
   /// ```
   ///
-  /// Unlike ``load(sorted:)``, this method needs no array for each entry, so it allocates no memory
-  /// per entry. Several keyspaces can be loaded at the same time by nesting the closures.
+  /// Unlike ``load(sorted:)``, this method accepts values that are not in arrays, so it allocates
+  /// no memory per entry. Several keyspaces can be loaded at the same time by nesting the closures.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
   /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. After an error,
@@ -139,12 +140,14 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// Prevents the transaction from being committed.
+  /// Throws an error after which the transaction cannot be committed, because the bulk load is
+  /// incomplete.
   func abort() throws {
     try session.changing { () throws(StorageError) in
       throw StorageError(
         .invalidArgument,
-        "A bulk load failed, so the transaction cannot be committed. Roll the transaction back.")
+        "A bulk load failed, but its error was caught, so the transaction cannot be committed. "
+          + "Rethrow errors of bulk loads, and run the transaction again.")
     }
   }
 }

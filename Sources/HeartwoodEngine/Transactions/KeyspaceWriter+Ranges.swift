@@ -20,8 +20,8 @@ extension KeyspaceWriter {
   ///
   /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; the
   ///   transaction can then only be rolled back.
-  /// - Complexity: Each page of the range is read once. The commit contains the pages at both ends
-  ///   of the range, one for each level of the tree.
+  /// - Complexity: Each page of the range is read once. At each end of the range, the commit writes
+  ///   one page for each level of the tree.
   @discardableResult
   public func delete(in range: KeyRange) throws -> Int {
     requireOpen()

@@ -30,7 +30,8 @@ final class ProgressReport {
     self.body = body
   }
 
-  /// Records the number of completed pages.
+  /// Sets the number of completed pages, and reports it if a hundredth of the pages has been
+  /// completed since the last report.
   @inline(__always)
   func reach(_ completed: Int) {
     if completed >= next { report(completed) }

@@ -6,9 +6,9 @@ public struct ValueWriter: ~Copyable {
   private let keyspace: OpenKeyspace
   private let byteCount: Int
   private var givenByteCount = 0
-  /// The bytes of a value that is small enough to be stored in its leaf.
+  /// The bytes appended so far, if the value is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
-  /// The destination of a larger value.
+  /// The writer of overflow pages for a larger value, or `nil` if the value is stored in its leaf.
   private var overflow: OverflowWriter?
 
   init(
@@ -78,7 +78,7 @@ public struct ValueWriter: ~Copyable {
     }
   }
 
-  /// Frees the pages of the value.
+  /// Frees the pages that were written for the value.
   mutating func discard() throws(StorageError) {
     try session.changing { () throws(StorageError) in try overflow?.discard() }
     overflow = nil

@@ -64,9 +64,10 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change.
+  /// Runs `body`, which changes the transaction's pages.
   ///
-  /// If the change throws an error, the transaction can no longer be committed.
+  /// If `body` throws an error, the transaction can be committed only if a savepoint rolls back the
+  /// change.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
@@ -108,7 +109,7 @@ final class WriteSession {
     }
   }
 
-  /// Restores the set of open keyspaces.
+  /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
   /// Keyspaces that were opened within the savepoint stay open if they existed before the
   /// transaction, because they were unchanged when the savepoint began. Keyspaces that were created

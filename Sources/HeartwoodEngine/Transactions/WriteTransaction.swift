@@ -50,8 +50,8 @@ public struct WriteTransaction {
 
   /// The first frame that the transaction may write.
   ///
-  /// No two committed transactions have the same base. A row that contains the base as its version
-  /// was written after every generation below the base.
+  /// No two committed transactions have the same base. If a row stores the base as its version, the
+  /// row was therefore written after every generation below the base.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry in a snapshot differs from the entry in the generation

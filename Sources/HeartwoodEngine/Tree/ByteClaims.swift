@@ -10,14 +10,14 @@ struct ByteClaims {
   /// Returns the length of the bit map for a page of `pageByteCount` bytes.
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates an empty set.
+  /// Creates an instance in which no byte is claimed.
   ///
   /// - Parameter map: Memory for the bit map, which must be ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims `byteCount` bytes starting at `offset`.
   ///
-  /// Returns `false` if any of them is already claimed.
+  /// Returns `false` if any of these bytes is already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

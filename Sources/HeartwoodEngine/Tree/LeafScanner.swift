@@ -63,11 +63,11 @@ package final class LeafScanner {
 
   /// Skips the entries after the current one that are identical in both scanners.
   ///
-  /// Afterwards, both scanners are at the last skipped entry; if no entry was skipped, they have
-  /// not moved. Entries are identical if their cells are equal byte for byte. Equal entries whose
-  /// cells are laid out differently are not skipped, and must be compared individually.
-  /// - Complexity: Reads no page, because skipping stops at the end of either scanner's current
-  ///   leaf.
+  /// Afterwards, both scanners are at the last skipped entry. If no entry was skipped, neither
+  /// scanner has moved. Entries are identical if their cells are equal byte for byte. Equal entries
+  /// whose cells are laid out differently are not skipped, and must be compared individually.
+  /// - Complexity: Reads no page, because skipping stops where the current leaf of either scanner
+  ///   ends.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

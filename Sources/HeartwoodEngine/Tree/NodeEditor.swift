@@ -1,4 +1,5 @@
-/// Changes a node in place, as long as the keys start with the node's prefix and the bytes fit.
+/// Changes a node in place, provided that a new key starts with the node's prefix and that the node
+/// has room.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -91,7 +92,8 @@ package struct NodeEditor {
 
   /// Replaces the value of the entry at `slot` with a longer one, after compacting the cells.
   ///
-  /// The cell is moved to the lowest offset, so that it can grow without a second copy of its key.
+  /// Compaction moves the cell to the lowest offset, so that the cell can grow into the free bytes
+  /// before it without copying its key again.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -109,7 +111,8 @@ package struct NodeEditor {
 
   /// Moves the cells together at the end of the page, so that all free bytes are in front of them.
   ///
-  /// - Parameter lowest: The entry whose cell is moved to the lowest offset.
+  /// - Parameter lowest: The entry whose cell is moved to the lowest offset, or `nil` if the order
+  ///   of the cells does not matter.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -166,7 +169,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the gap that the arrays have for it, and writes the entry's cell.
+  /// Writes an entry's cell, and fills the gap that has been made for the entry in the arrays.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
@@ -193,9 +196,9 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes a gap for one more entry in the arrays.
+  /// Makes a gap at `slot` for one more entry in the arrays.
   ///
-  /// The last bytes are moved first, so that no array overwrites another.
+  /// The bytes at the end of the arrays are moved first, so that no array overwrites another.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -212,9 +215,9 @@ package struct NodeEditor {
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
-  /// Removes one entry from the arrays.
+  /// Removes the entry at `slot` from the arrays.
   ///
-  /// The first bytes are moved first, so that no array overwrites another.
+  /// The bytes at the start of the arrays are moved first, so that no array overwrites another.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

@@ -23,7 +23,7 @@ package struct NodeEntry {
     isOverflow = false
   }
 
-  /// Returns the size of the entry's cell in a node with a prefix of `prefixCount` bytes, or 0 if
+  /// Returns the size of the entry's cell in a node whose prefix has `prefixCount` bytes, or 0 if
   /// the entry needs no cell.
   package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
     let suffixCount = key.count - prefixCount

@@ -58,8 +58,8 @@ package enum NodeLayout {
 
   /// Returns whether a value is stored in the leaf itself rather than in overflow pages.
   ///
-  /// Four entries with inline values always fit in a node, so that every overfull node can be
-  /// split.
+  /// Inline values are so short that four entries always fit in a node. Every overfull node can
+  /// therefore be split.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =

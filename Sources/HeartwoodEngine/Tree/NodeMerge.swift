@@ -17,15 +17,15 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the length of the prefix for one node with all entries, or `nil` if they do not fit in
-  /// one node.
+  /// Returns the length of the prefix for a single node that contains the entries of both nodes, or
+  /// `nil` if these entries do not fit in one node.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the division that balances the nodes, or `nil` if only the current division is
-  /// possible.
+  /// Returns a division that balances the nodes, or `nil` if the current division cannot be
+  /// improved.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
@@ -47,8 +47,10 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the length of a prefix that all keys in a range share because they come from one node,
-  /// or `nil` if they come from both nodes.
+  /// Returns the length of the prefix of the node from which all keys in a range come, or `nil` if
+  /// they come from both nodes.
+  ///
+  /// Keys from one node are known to share its prefix.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

@@ -85,8 +85,9 @@ package struct NodeRebuild {
 
   /// Returns the length of the prefix for the entries of `range`.
   ///
-  /// The prefix is the common prefix of the first and the last key, but at least eight bytes
-  /// shorter than the first key, so that future keys are likely to start with it too.
+  /// The prefix is the common prefix of the first and the last key. If necessary, it is shortened
+  /// until it is at least eight bytes shorter than the first key, because future keys are more
+  /// likely to start with a shorter prefix.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -97,9 +98,12 @@ package struct NodeRebuild {
 
   /// Returns the length of a prefix with which the entries of `range` fit in a page.
   ///
-  /// The result is the length from ``prefixCount(_:)`` if the entries fit with that, otherwise
-  /// `other`, which must be the length of a prefix that all keys of the range are known to share.
-  /// It is `nil` if the entries fit with neither.
+  /// The result is the length from ``prefixCount(_:)`` if the entries fit with that prefix.
+  /// Otherwise, the result is `other` if the entries fit with a prefix of that length, or `nil` if
+  /// they do not.
+  ///
+  /// - Parameter other: The length of a prefix that all keys of the range are known to share, or
+  ///   `nil` if no such prefix is known.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -111,7 +115,7 @@ package struct NodeRebuild {
   /// Returns the position within `bounds` that divides the entries into two nodes of about the same
   /// size.
   ///
-  /// This is the first such position with at least half of all bytes before it.
+  /// The method returns the first position with at least half of all bytes before it.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0

@@ -56,10 +56,10 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry whose key is greater than or equal to `key`, and
   /// whether the two keys are equal.
   ///
-  /// - Parameter touchedLines: The number that the prefetch of a point read returned
-  ///   (``Bytes/touchedLines``). To keep the compiler from removing the loads, this method compares
-  ///   the number with one of its 2^64 possible values. If they are equal, it takes a slower path
-  ///   to the same result.
+  /// - Parameter touchedLines: The number that ``Bytes/touchedLines`` returned when a point read
+  ///   prefetched the leaf. If the number were not used, the compiler would remove the loads that
+  ///   prefetch the leaf. This method therefore compares the number with one of its 2^64 possible
+  ///   values, and, if they are equal, obtains the same result in a slower way.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -78,10 +78,13 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// Performs the first step of a search in a leaf that is in the nearest caches, without reading
-  /// cells.
+  /// Performs the first step of a search in a leaf, which reads only the heads of the entries and
+  /// no cells.
   ///
-  /// Returns the index of the first entry with the head of `key`, or `nil` if there is none.
+  /// This two-step search is for leaves that are already in the processor's nearest caches.
+  ///
+  /// Returns the index of the first entry that has the same head as `key`, or `nil` if there is
+  /// none.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -124,7 +127,7 @@ package enum NodeSearch {
     return (low, low < end && tiedOrder(node, low, key) == 0)
   }
 
-  /// Returns the index after the last entry with the head of entry `first`.
+  /// Returns the index after the last entry that has the same head as the entry at `first`.
   private static func endOfTie(_ node: NodeView, _ first: Int) -> Int {
     let head = node.head(first)
     if first &+ 1 == node.count || node.head(first &+ 1) != head { return first &+ 1 }

@@ -3,8 +3,8 @@
 struct NodeSplit {
   /// The edge of a level at which an entry is inserted, if any.
   ///
-  /// A split leaves the node away from this edge full, because the next keys are likely to be
-  /// inserted at the same edge.
+  /// After a split at an edge, the node at the edge has as few entries as possible and the other
+  /// node stays full, because the next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -18,9 +18,9 @@ struct NodeSplit {
   /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
   /// pages.
   ///
-  /// Only a corrupt page can have entries that cannot be divided. A new key that does not start
-  /// with the node's prefix sorts before or after all keys that do, so the other keys can keep the
-  /// prefix.
+  /// The entries of an intact page can always be divided, even if the new key does not start with
+  /// the node's prefix. Such a key sorts before or after all keys that start with the prefix, so it
+  /// can be stored in a node of its own, and the other keys can keep the prefix.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount
@@ -46,12 +46,14 @@ struct NodeSplit {
     return entries.count < 2 ? nil : margin...(entries.count - margin)
   }
 
-  /// Divides `entries` at a position, or returns `nil` if the two nodes do not fit in their pages.
+  /// Divides `entries` before the entry at `position`, or returns `nil` if one of the two nodes
+  /// does not fit in its page.
   ///
   /// - Parameters:
-  ///   - knownLeft: The length of a prefix that all keys before the position are known to share.
+  ///   - knownLeft: The length of a prefix that all keys before the position are known to share, or
+  ///     `nil` if no such prefix is known.
   ///   - knownRight: The length of a prefix that all keys at and after the position are known to
-  ///     share.
+  ///     share, or `nil` if no such prefix is known.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

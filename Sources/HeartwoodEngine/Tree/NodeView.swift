@@ -68,7 +68,7 @@ package struct NodeView {
   @inline(__always)
   package func slot(_ index: Int) -> Int { isLeaf ? leafSlot(index) : branchSlot(index) }
 
-  /// Returns the number of key bytes after the prefix.
+  /// Returns the number of bytes in an entry's key after the node's prefix.
   @inline(__always)
   package func suffixCount(_ index: Int) -> Int {
     if isLeaf { return Int(page.load16(leafSlot(index))) }
@@ -78,7 +78,7 @@ package struct NodeView {
 
   package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
 
-  /// Returns the key bytes after the prefix and the head.
+  /// Returns the bytes of an entry's key after the node's prefix and the eight bytes of the head.
   @inline(__always)
   package func rest(_ index: Int) -> Bytes {
     if isLeaf {
@@ -139,7 +139,8 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Does the same as ``copyKey(_:to:)``, for a `target` that already starts with the prefix.
+  /// Does the same as ``copyKey(_:to:)``, but without copying the node's prefix, with which
+  /// `target` must already start.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

@@ -1,4 +1,4 @@
-/// Reads the large values of one tree in one state.
+/// Reads the large values of one tree, in one state of the store.
 package struct Overflow {
   package let view: PageView
   package let tree: TreeID
@@ -52,7 +52,8 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks the hash.
+  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks the value's
+  /// hash.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -1,8 +1,8 @@
 /// Writes one large value in chunks.
 ///
-/// The length of the value must be known from the start. The writer keeps only the numbers of its
-/// pages, and looks up their bytes in each step. The transaction may spill the pages to the log
-/// between steps, so a value of any length needs little memory.
+/// The length of the value must be known from the start. The writer keeps only page numbers, and
+/// looks up the bytes of a page each time it writes to the page. In the meantime, the transaction
+/// may spill the page to the log, so a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -11,7 +11,7 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  /// The page that receives the next bytes, unless it is full.
+  /// The page that was allocated last, which receives the next bytes unless it is full.
   private var page: PageNumber = 0
   /// The index page for the next page number, or 0 before the first index page exists.
   private var index: PageNumber = 0
@@ -28,7 +28,9 @@ package struct OverflowWriter {
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
-      throw StorageError(.invalidArgument, "An empty value cannot be stored in overflow pages.")
+      throw StorageError(
+        .invalidArgument,
+        "An empty value cannot be stored in overflow pages. Store the value in its leaf.")
     }
     self.pages = pages
     self.tree = tree

@@ -8,7 +8,7 @@ package struct PageMover {
   ///
   /// This page and all later pages are moved to free pages before it.
   package let limit: PageNumber
-  /// The number of pages that may still be moved or read in this transaction.
+  /// The number of pages that this transaction may still move or read.
   ///
   /// The budget becomes 0 if no page before the limit is free.
   package private(set) var budget: Int
@@ -91,7 +91,8 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves the large values of a leaf, or returns `false` if the budget was used up first.
+  /// Moves pages of the large values of a leaf, and returns whether all of these values were
+  /// processed before the budget was used up.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {

@@ -5,7 +5,8 @@
 package struct SearchKey {
   package let bytes: Bytes
 
-  /// The memory size for the longest key and the zeros after it, as a multiple of 16.
+  /// The size of the memory for the longest key and the zeros after it, rounded up to a multiple of
+  /// 16.
   static let maxByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 
   @inline(__always)

@@ -1,4 +1,4 @@
-/// Leaves of one state, grouped by tree and sorted by key.
+/// A selection of the leaves of one state, grouped by tree and sorted by key.
 package struct SortedLeaves {
   private var pages: [TreeID: [PageNumber]] = [:]
 

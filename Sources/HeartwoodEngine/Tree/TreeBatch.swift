@@ -1,8 +1,9 @@
-/// Looks up several keys in one tree and one state in parallel.
+/// Looks up several keys in parallel in one tree, in one state of the store.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
-/// in parallel. Separate lookups would wait for each node. Adjacent keys of the batch that reach
-/// the same node share its page. The memory of the batch is reused when the caller refills it.
+/// in parallel. Separate lookups would wait for each node. If consecutive keys of the batch reach
+/// the same node, they share its page. The memory of the batch is reused when the caller refills
+/// it.
 package struct TreeBatch: ~Copyable {
   /// The descent of one key.
   private struct Lane {
@@ -11,8 +12,8 @@ package struct TreeBatch: ~Copyable {
     /// Whether this lane must release the page, because it does not share the page of the previous
     /// lane.
     var ownsPage = false
-    /// The page number of the next child or, in a leaf, the slot of the key, or -1 if the key does
-    /// not exist.
+    /// In a branch, the page number of the child to visit next; in a leaf, the slot of the key, or
+    /// -1 if the key does not exist.
     var target = -1
   }
 

@@ -43,7 +43,8 @@ package struct TreeBuilder {
   /// Appends an entry in place, if it fits in the last leaf and nothing has changed since the
   /// previous entry.
   ///
-  /// Otherwise returns `false`; the caller must then use ``append(key:value:)``.
+  /// Otherwise, returns `false` without appending the entry; the caller must then use
+  /// ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,

@@ -19,8 +19,8 @@ package struct TreeChecks {
   /// Checks the tree at `root`.
   ///
   /// - Parameter visit: A function that is called for each reference to a page, including the pages
-  ///   of large values. It returns whether the page is visited for the first time, which limits the
-  ///   work if references are circular.
+  ///   of large values. It returns whether the page is visited for the first time. The check does
+  ///   not visit a page again, so it ends even if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree

@@ -1,8 +1,7 @@
 /// A position in a tree that can move from key to key in both directions.
 ///
 /// A cursor holds only one page, the current leaf. In a writer's view, the cursor saves its key. If
-/// the writer has changed the tree since then, the cursor searches for its position again before it
-/// moves or reads.
+/// the writer changes the tree, the cursor searches for this key again before it moves or reads.
 ///
 /// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
 ///   cursor.
@@ -177,7 +176,8 @@ package final class TreeCursor {
   /// Do not call this method in a writer's view. Afterwards, the cursor is at the last row of the
   /// leaf. The leaf is searched only once for the position of `end`.
   ///
-  /// - Parameter end: The key before which to stop, or `nil` to pass all rows of the leaf.
+  /// - Parameter end: The key before which to stop, or `nil` to pass all remaining rows of the
+  ///   leaf.
   /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
   ///   later rows may be before `end`.
   @inline(__always)
@@ -203,7 +203,8 @@ package final class TreeCursor {
 
   /// Prepares for a move to a new position.
   ///
-  /// Until the cursor reaches the new position, it has no position, even after an error.
+  /// Until it reaches the new position, the cursor has no position. If an error occurs on the way,
+  /// it stays without a position.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount

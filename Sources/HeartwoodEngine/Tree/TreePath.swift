@@ -1,8 +1,8 @@
 /// The pages and slots on the path from the root of a tree to a leaf.
 ///
-/// The path has fixed memory for the highest possible tree, so a descent allocates nothing. The
-/// slot at level 0 is the slot of an entry; at higher levels, it is the slot of the child on the
-/// path.
+/// The path has enough memory for the tree with the most levels, so a descent allocates no memory.
+/// The slot at level 0 is the slot of an entry; at higher levels, it is the slot of the child on
+/// the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes

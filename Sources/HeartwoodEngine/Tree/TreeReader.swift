@@ -22,7 +22,7 @@ package struct FoundValue {
   }
 }
 
-/// Looks up single keys in one tree and one state.
+/// Looks up single keys in one tree, in one state of the store.
 package struct TreeReader {
   package let view: PageView
   package let root: TreeRoot

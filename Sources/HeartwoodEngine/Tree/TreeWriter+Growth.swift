@@ -1,7 +1,8 @@
 // This extension grows a tree: it rebuilds and splits nodes, and adds a level when the root is
 // split.
 extension TreeWriter {
-  /// Stores an entry that cannot be stored in place in the node at `level` in the path.
+  /// Stores an entry in the node at `level` in the path, although the entry cannot be stored there
+  /// in place.
   ///
   /// The node is rebuilt with a better prefix, or split. A split inserts an entry into the level
   /// above, whose node may have to be rebuilt or split too.

@@ -78,7 +78,7 @@ extension TreeWriter {
     return (first..<max(first, end), values)
   }
 
-  /// Merges or balances the nodes on the path to an end of the range.
+  /// Merges or balances the underfull nodes on the path to one end of a deleted range.
   ///
   /// This method proceeds from the root downwards, so that each node has a neighbour under the same
   /// branch when the node is processed.

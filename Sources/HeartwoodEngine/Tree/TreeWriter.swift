@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. The bytes of a value argument may be in a page of the
-/// transaction, but those of a key argument must not, because they would move.
+/// Only pages that change become writable. A value that is passed to a method may be stored in a
+/// page of the transaction. A key must not be, because its bytes could move during the change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -79,7 +79,8 @@ package struct TreeWriter {
     try Limits.requireValue(byteCount: valueCount)
   }
 
-  /// Sets the path to the slot of a key, or to the slot where the key would be inserted.
+  /// Sets the path to the slot of a key or, if the key does not exist, to the slot where it would
+  /// be inserted.
   @inline(__always)
   private func find(
     _ key: SearchKey

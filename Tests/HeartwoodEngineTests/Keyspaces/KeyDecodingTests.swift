@@ -45,56 +45,70 @@ struct KeyDecodingTests {
   @Test func `a component of another kind throws and names both kinds`() {
     #expect(
       message(Key(1, "x"), as: Int.self, Int.self)
-        == "The key's second component is a string, not an integer.")
+        == "The key's second component is a string, not an integer. "
+        + "Request a string instead.")
     #expect(
       message(Key(1.5), as: Int.self)
-        == "The key's first component is a floating-point number, not an integer.")
+        == "The key's first component is a floating-point number, not an integer. "
+        + "Request a floating-point number instead.")
     #expect(
       message(Key(1), as: Bool.self)
-        == "The key's first component is an integer, not a boolean.")
+        == "The key's first component is an integer, not a boolean. "
+        + "Request an integer instead.")
     #expect(
       message(Key(true), as: String.self)
-        == "The key's first component is a boolean, not a string.")
+        == "The key's first component is a boolean, not a string. "
+        + "Request a boolean instead.")
     #expect(
       message(Key(Int?.none), as: [UInt8].self)
-        == "The key's first component is nil, not a byte string.")
+        == "The key's first component is nil, not a byte string. "
+        + "Request nil instead.")
     #expect(
       message(Key("x"), as: Moment.self)
-        == "The key's first component is a string, not a date.")
+        == "The key's first component is a string, not a date. "
+        + "Request a string instead.")
     #expect(
       message(Key([UInt8]()), as: Identity.self)
-        == "The key's first component is a byte string, not a UUID.")
+        == "The key's first component is a byte string, not a UUID. "
+        + "Request a byte string instead.")
     #expect(
       message(Key(Moment(seconds: 0)), as: Double.self)
-        == "The key's first component is a date, not a floating-point number.")
+        == "The key's first component is a date, not a floating-point number. "
+        + "Request a date instead.")
   }
 
   @Test func `a number that does not fit throws`() {
     #expect(
       message(Key(300), as: Int8.self)
-        == "The key's first component is the number 300, which Int8 cannot hold.")
+        == "The key's first component is the number 300, which Int8 cannot hold. "
+        + "Request a type that can hold the number.")
     #expect(
       message(Key(-1), as: UInt64.self)
-        == "The key's first component is the number -1, which UInt64 cannot hold.")
+        == "The key's first component is the number -1, which UInt64 cannot hold. "
+        + "Request a type that can hold the number.")
     #expect(
       message(Key(UInt64.max), as: Int.self)
-        == "The key's first component is the number 18446744073709551615, which Int cannot hold."
-    )
+        == "The key's first component is the number 18446744073709551615, which Int cannot hold. "
+        + "Request a type that can hold the number.")
     #expect(
       message(Key(0.1), as: Float.self)
-        == "The key's first component is the number 0.1, which Float cannot hold.")
+        == "The key's first component is the number 0.1, which Float cannot hold. "
+        + "Request a type that can hold the number.")
   }
 
   @Test func `missing and remaining components throw`() {
     #expect(
       message(Key(1), as: Int.self, String.self)
-        == "The key's second component is missing, but a string was requested.")
+        == "The key's second component is missing, but a string was requested. "
+        + "Request only the components that the key has.")
     #expect(
       message(Key(1, "x"), as: Int.self)
-        == "The key's second component is a string, but no more components were requested.")
+        == "The key's second component is a string, but no more components were requested. "
+        + "Request all components of the key.")
     #expect(
       message(Key(), as: Int?.self)
-        == "The key's first component is missing, but an integer was requested.")
+        == "The key's first component is missing, but an integer was requested. "
+        + "Request only the components that the key has.")
   }
 
   @Test(
