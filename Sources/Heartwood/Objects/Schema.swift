@@ -81,7 +81,8 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "\(keyPath.phrase) does not lead to a stored property of the model. "
-            + "Declare the property with @Attribute, or pass its class to the Schema.")
+            + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
+            + "Schema.")
       }
       paths.withLock { $0[key] = path }
       return path

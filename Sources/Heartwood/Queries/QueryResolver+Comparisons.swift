@@ -95,8 +95,8 @@ extension QueryResolver {
     for term in terms {
       guard let joined = type.commonType(with: term.type) else {
         throw Self.unsupported(
-          "A list in the predicate contains both \(type.phrase) and \(term.type.phrase). All "
-            + "elements must have the same type.")
+          "A list in the predicate contains both \(type.phrase) and \(term.type.phrase). Use "
+            + "elements of the same type.")
       }
       type = joined
     }

@@ -39,8 +39,8 @@ final class StoreModel: Sendable {
       guard let found = stored.entity(named: entity.name) else {
         throw ObjectGraphError(
           .incompatibleSchema,
-          "The store has no entity named \(entity.name). Open the store with a container whose "
-            + "Schema contains this class, which adds the entity.")
+          "The store has no entity named \(entity.name). To add it, open the store with a "
+            + "container whose Schema contains this class.")
       }
       return try EntityStorage(entity, found)
     }
