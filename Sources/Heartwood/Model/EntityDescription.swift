@@ -120,7 +120,7 @@ extension IndexDescription {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
-      "Another \(entity.name) has the same \(names). Change or delete one of the two objects. If one "
-        + "of them is new, a mergePolicy can merge it into the other.", objectID: id)
+      "Another \(entity.name) has the same \(names). Change or delete one of the two objects. If "
+        + "one of them is new, a mergePolicy can merge it into the other.", objectID: id)
   }
 }

@@ -84,8 +84,8 @@ struct DerivedRows {
 
   // MARK: Computing
 
-  /// Marks the objects whose derived attributes depend on the changes, in a transaction that changes
-  /// no relationships.
+  /// Marks the objects whose derived attributes depend on the changes, in a transaction that
+  /// changes no relationships.
   ///
   /// The derived attributes of these objects are recomputed at the end of the transaction. New rows
   /// have no related objects yet, so their attributes that are derived over a relationship get the

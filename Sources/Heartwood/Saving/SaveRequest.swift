@@ -149,8 +149,8 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Checks whether another context has changed an object that has no edits here, and if so, handles
-  /// the conflict.
+  /// Checks whether another context has changed an object that has no edits here, and if so,
+  /// handles the conflict.
   ///
   /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {
