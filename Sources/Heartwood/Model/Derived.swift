@@ -13,8 +13,8 @@ public import Foundation
 ///
 /// The computed value is visible after the save and replaces any value that the program has set.
 /// The source must not be a derived attribute itself. If there is no source value, the save sets
-/// the attribute to `nil`. A non-optional attribute is set to the initial value that it has in new
-/// objects instead.
+/// the attribute to `nil` or, if the attribute is not optional, to the value that it has in new
+/// objects.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
@@ -33,7 +33,7 @@ public struct Derivation<Owner, Value: AttributeValue> {
   let formula: DerivationFormula
 }
 
-/// The sources and the function of a derivation.
+/// The sources of a derivation, and the function that computes its value.
 struct DerivationFormula {
   /// The name of the function, which must never change, because stores record it.
   let name: String
@@ -73,30 +73,30 @@ extension Derivation {
 }
 
 extension Derivation where Value == String {
-  /// The string with differences of case and diacritics removed, for searches that ignore both.
+  /// The source string without differences of case and diacritics, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     canonical(of: source)
   }
-  /// The string in upper case.
+  /// The source string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text("uppercase", source) { $0.uppercased() }
   }
-  /// The string in lower case.
+  /// The source string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text("lowercase", source) { $0.lowercased() }
   }
 }
 
 extension Derivation where Value == String? {
-  /// The string with differences of case and diacritics removed, for searches that ignore both.
+  /// The source string without differences of case and diacritics, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     canonical(of: source)
   }
-  /// The string in upper case.
+  /// The source string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text("uppercase", source) { $0.uppercased() }
   }
-  /// The string in lower case.
+  /// The source string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text("lowercase", source) { $0.lowercased() }
   }

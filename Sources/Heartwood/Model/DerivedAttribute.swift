@@ -6,7 +6,7 @@ struct DerivedAttribute {
   /// the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
-  /// The entity that the relationship leads to.
+  /// The entity that the relationship leads to, or `nil` if there is no relationship.
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
@@ -15,8 +15,8 @@ struct DerivedAttribute {
   /// Whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
-  /// Returns the derived value for the given source values, or `nil` if it does not fit in the type
-  /// of the attribute.
+  /// Returns the derived value for the given source values, or `nil` if the value does not fit in
+  /// the type of the derived attribute.
   func value(_ sources: [StoredValue]) throws -> StoredValue? {
     let value = try formula.compute(sources.filter { !$0.isNull })
     guard value == .null, case .attribute(_, isOptional: false) = property.kind else {
@@ -28,8 +28,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// That other entity keeps the dependency, because changes to its objects require the attribute to
-/// be recomputed.
+/// The description of the other entity stores the dependency, because a change to one of its
+/// objects requires the attribute to be recomputed.
 struct Dependency {
   /// The entity with the derived attribute, from which `relationship` leads to the source objects.
   unowned let entity: EntityDescription

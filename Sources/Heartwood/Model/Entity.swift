@@ -17,7 +17,7 @@ public struct Entity {
   public var renamedFrom: [String]
   var rules: [any EntityRule]
 
-  /// Describes a class.
+  /// Creates the description of a class.
   ///
   /// - Parameters:
   ///   - name: The name in the store, which must never change.

@@ -28,9 +28,9 @@ final class EntityDescription: @unchecked Sendable {
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
   var dependencies: [Dependency] = []
-  /// The slot of the property at each offset, counted from the first property; -1 at offsets where
-  /// no property begins.
+  /// The slot of the property that begins at each memory offset, or -1 if no property begins there.
   ///
+  /// The offsets are relative to that of the first property.
   /// Every property setter looks up its slot here, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
@@ -98,7 +98,7 @@ final class EntityDescription: @unchecked Sendable {
   }
 }
 
-/// The attributes of an index, and whether they are unique.
+/// An index of an entity: its attributes, and whether their combined values must be unique.
 struct IndexDescription {
   /// The entity that declares the index.
   ///
@@ -120,7 +120,7 @@ extension IndexDescription {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
-      "A \(entity.name) with the same \(names) already exists. Fetch and change that object, or "
-        + "set a mergePolicy.", objectID: id)
+      "Another \(entity.name) has the same \(names). Change or delete one of the two objects. If "
+        + "one of them is new, a mergePolicy can merge it into the other.", objectID: id)
   }
 }

@@ -23,7 +23,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let invalidModel = Kind(name: "invalidModel")
     /// The store's model cannot be migrated to the program's model.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
-    /// An object that belongs to another context, or to none, was used in this one.
+    /// An object was used in a context to which it does not belong.
     public static let foreignObject = Kind(name: "foreignObject")
     /// A child context was asked for something that only a root context supports.
     public static let childContext = Kind(name: "childContext")
@@ -34,11 +34,11 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
     /// Transactions that followed a token have been deleted from the history.
     public static let historyExpired = Kind(name: "historyExpired")
-    /// The store was removed from the container.
+    /// The store that an operation needs was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
     /// The changes belong to several stores, but a commit is limited to one.
     public static let multipleStores = Kind(name: "multipleStores")
-    /// The store has no object with this ID.
+    /// The store has no object with the requested ID.
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate contains an expression that a store cannot evaluate; the message names the
     /// expression.
@@ -55,19 +55,21 @@ public struct ObjectGraphError: Error, Sendable {
   public var kind: Kind
   /// A sentence that says what happened and what to do about it.
   public var message: String
-  /// The object concerned.
+  /// The ID of the object concerned, if there is one.
+  ///
+  /// If there are several failures, this is the ID in the first.
   public var objectID: ManagedObjectID?
-  /// The individual failures, if there are several.
+  /// The individual failures, if there are several; otherwise empty.
   public var failures: [ObjectGraphError] = []
 
-  /// The stored name of the class concerned.
+  /// The stored name of the class concerned, or `nil` if it is not known.
   public var entityName: String?
-  /// The name of the property concerned.
+  /// The name of the property concerned, or `nil` if it is not known.
   public var propertyName: String?
-  /// The underlying error, such as an error that `validate` threw.
+  /// The error that caused the failure, such as an error that `validate` threw, if there is one.
   public var underlyingError: (any Error)?
 
-  /// Describes a failure.
+  /// Creates an error.
   ///
   /// - Parameters:
   ///   - kind: The kind of failure.
@@ -90,6 +92,12 @@ public struct ObjectGraphError: Error, Sendable {
 extension [ObjectGraphError] {
   /// Throws the failure if there is only one, or an error that contains all failures if there are
   /// several.
+  ///
+  /// If there are no failures, the method does nothing.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of the error that contains several failures.
+  ///   - predicate: The end of that error's message, which follows the number of objects.
   func throwAll(_ kind: ObjectGraphError.Kind, _ predicate: String) throws {
     guard let first else { return }
     guard count > 1 else { throw first }
@@ -112,6 +120,6 @@ extension ObjectGraphError: CustomStringConvertible {
 }
 
 extension ObjectGraphError.Kind: CustomStringConvertible {
-  /// The name of the static member.
+  /// The name of the static property that represents this kind, such as `validation`.
   public var description: String { name }
 }

@@ -2,17 +2,17 @@
 ///
 /// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
-  /// The representation in memory, or `other` if it is not a simple one.
+  /// The in-memory representation of the property, or `other` if it has no case of its own.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
-  /// The class at the other end of a relationship.
+  /// The class at the other end of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
   /// Whether the values are nested optionals, which cannot be stored, because a row cannot record
   /// which of the levels is `nil`.
   static var isNestedOptional: Bool { get }
   /// Returns whether the values of the property, or their raw values, have the given type.
   ///
-  /// An optional type counts as the same type as the type that it wraps.
+  /// An optional type is treated like the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
@@ -36,7 +36,7 @@ enum PropertyRepresentation: Sendable {
 extension PropertyStorage {
   static var representation: PropertyRepresentation { .other }
 
-  /// Copies a property from one location to another.
+  /// Copies a property from one location in memory to another.
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
     target.assumingMemoryBound(to: Self.self).pointee =
       source.assumingMemoryBound(to: Self.self).pointee

@@ -1,7 +1,7 @@
 extension EntityDescription {
   /// Returns the initial values of a new object.
   ///
-  /// Declared values that differ between objects, such as `UUID()`, are evaluated again.
+  /// Declared values that can differ between objects, such as `UUID()`, are evaluated on each call.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

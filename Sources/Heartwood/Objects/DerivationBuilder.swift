@@ -54,7 +54,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the property that a derived attribute names as its source.
+  /// Returns the property that a derivation names as its relationship or as its source attribute.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -68,7 +68,8 @@ struct DerivationBuilder {
 
   /// Returns an error for each attribute that is derived from a derived attribute.
   ///
-  /// This is not allowed, because the order in which the two would be computed is undefined.
+  /// Such a derivation is not allowed, because the order in which the two attributes would be
+  /// computed is undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,
@@ -87,8 +88,10 @@ struct DerivationBuilder {
       .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason)")
   }
 
-  /// Returns the slots of the to-one relationships that attributes are derived over and that need
-  /// an index, because no inverse relationship lists the referring objects.
+  /// Returns the slots of the to-one relationships for which the schema must add an index.
+  ///
+  /// An index is needed if an attribute is derived over the relationship, and neither an inverse
+  /// relationship nor a declared index lists the referring objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {
@@ -103,7 +106,7 @@ struct DerivationBuilder {
 }
 
 extension EntityDescription {
-  /// Returns whether an attribute is derived.
+  /// Returns whether the attribute in the given slot is derived.
   fileprivate func derives(_ slot: Int) -> Bool { derived.contains { $0.slot == slot } }
 
   /// Returns whether this entity declares a derived attribute itself, rather than inheriting it.

@@ -3,11 +3,13 @@ import Synchronization
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
 /// Inserting an object into a set hashes the object. Therefore, unless the whole set was replaced
-/// with another one, only hashed objects can be new members. If the members added and removed among
-/// the hashed objects explain the difference in the member count, no other member was removed.
+/// with another one, only hashed objects can be new members. If the additions and removals among
+/// the hashed objects account for the change in the number of members, no other member was removed.
 /// Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {
-  /// The maximum number of recorded objects, beyond which comparing the two sets is faster.
+  /// The maximum number of objects in a recording.
+  ///
+  /// With more, comparing the old set with the new one is faster.
   private static let limit = 64
 
   private struct Recording {
@@ -35,7 +37,7 @@ enum HashRecorder {
     }
   }
 
-  /// Ends a recording and returns the hashed objects, or `nil` if there were too many of them.
+  /// Ends a recording and returns the hashed objects, or `nil` if there were too many to record.
   static func end(_ id: UInt64) -> [ObjectIdentifier]? {
     count.subtract(1, ordering: .relaxed)
     return recordings.withLock { recordings in
@@ -60,10 +62,10 @@ enum HashRecorder {
   }
 }
 
-/// A view of a set of objects as a set of their addresses.
+/// A view of a set of objects that can be searched by address.
 ///
-/// A recorded object may have been deallocated by now. Looking up its address is therefore safe,
-/// but using the object itself is not.
+/// A recorded object may already have been deallocated, so the object itself must not be used.
+/// Looking up its address is safe.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier

@@ -27,14 +27,15 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The version of the object's row when the context last read or wrote it, or 0 if there is no
   /// row.
   ///
-  /// The version of a row is the base of the transaction that wrote the row.
+  /// The version of a row is the base of the transaction that wrote the row: the first frame that
+  /// the transaction could write.
   @exclusivity(unchecked) final var version: UInt64 = 0
-  /// The `version` of an object whose row was missing when it was loaded.
+  /// The `version` of an object whose row did not exist when the context tried to load it.
   static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
-  /// The object's context.
+  /// The object's context, or `nil` if the object is not in a context.
   ///
-  /// The context clears this reference when it is deallocated.
+  /// A context that is deallocated clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
   /// The stored values of attributes that the program cannot decode, by slot.
@@ -143,6 +144,6 @@ struct ObjectState: OptionSet, Sendable {
   static let hasAwoken = ObjectState(rawValue: 64)
   /// `willSave` was called in the current save, and the object has not changed since.
   static let willSaveCalled = ObjectState(rawValue: 128)
-  /// The members may have been read from a different generation than the values.
+  /// The members of relationships may have been read from a different generation than the values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
 }

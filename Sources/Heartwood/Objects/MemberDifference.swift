@@ -11,8 +11,10 @@
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, once the removed members are
-  /// gone; `nil` if the list must also be reordered.
+  /// The position at which to insert the added members, in order, after the removed members are
+  /// gone.
+  ///
+  /// The position is `nil` if the list must also be reordered, or if sets were compared.
   private(set) var position: Int?
 
   /// Compares two lists.

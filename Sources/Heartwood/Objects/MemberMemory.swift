@@ -1,17 +1,19 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
 /// A list or a set whose elements belong to a subclass has the same memory layout as one whose
-/// elements are of type ``ManagedObject``. It is accessed as the latter here, because a conversion
-/// would allocate a new collection.
+/// elements are of type ``ManagedObject``. It is accessed here as a collection of
+/// ``ManagedObject``, because a conversion would allocate a new collection.
 extension ManagedObject {
-  /// Returns the location of an ordered relationship's members, which contains `nil` if they are
-  /// not loaded.
+  /// Returns the memory location of the members of the ordered relationship at the given offset.
+  ///
+  /// The location contains `nil` if the members are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// Returns the location of an unordered relationship's members, which contains `nil` if they are
-  /// not loaded.
+  /// Returns the memory location of the members of the unordered relationship at the given offset.
+  ///
+  /// The location contains `nil` if the members are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
@@ -49,6 +51,8 @@ extension ManagedObject {
   }
 
   /// Calls `body` with the members of an ordered relationship, without copying them.
+  ///
+  /// If the members are not loaded, the buffer is empty.
   final func withList<Result>(
     _ property: PropertyDescription, _ body: (UnsafeBufferPointer<ManagedObject>) -> Result
   ) -> Result {
@@ -61,6 +65,8 @@ extension ManagedObject {
   }
 
   /// Sets the members of a to-many relationship without notifying observers.
+  ///
+  /// - Parameter members: The members, or `nil` to mark them as not loaded.
   final func setMembers(_ members: [ManagedObject]?, _ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     if property.isOrdered {
@@ -112,7 +118,8 @@ extension ManagedObject {
     return position
   }
 
-  /// Returns whether an object is a member of a to-many relationship whose members are loaded.
+  /// Returns whether an object is a member of a to-many relationship, or `false` if the members are
+  /// not loaded.
   final func containsMember(_ member: ManagedObject, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -145,7 +152,8 @@ extension ManagedObject {
     }
   }
 
-  /// Moves the related objects that may be deallocated with this object into an array.
+  /// Moves the related objects that may be deallocated with this object from its properties into an
+  /// array.
   private func moveRelated(to objects: inout [ManagedObject]) {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {

@@ -1,7 +1,6 @@
 /// The changes made to an object since it was read or inserted.
 final class ObjectChanges {
-  /// For each property that has been set since the object was read, the value that it had before,
-  /// by slot.
+  /// The original values of the properties that have been set since the object was read, by slot.
   var originals: [Int: StoredValue] = [:]
   /// The number of changes recorded so far.
   var count = 0
@@ -10,8 +9,8 @@ final class ObjectChanges {
   /// The slots of the properties that were set in a new object.
   ///
   /// This set is used only for entities with unique constraints. It records assignments made before
-  /// the insertion and after `awakeFromInsert` has returned, but not changes to to-many
-  /// relationships, which ``members`` contains.
+  /// the insertion, and those made after `awakeFromInsert` has returned. Changes to to-many
+  /// relationships are in ``members`` instead.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -19,13 +18,13 @@ final class ObjectChanges {
   var pending: [Int: PendingRelated] = [:]
   /// Spare copies of the lists of current members, by slot.
   ///
-  /// Nothing else refers to such a copy, so an in-place mutation can change it. Otherwise, the
-  /// mutation would have to copy the list.
+  /// A spare copy has no other references, so an in-place mutation can modify it. Otherwise, the
+  /// mutation would have to copy the list first.
   var spareLists: [Int: [ManagedObject]] = [:]
   /// Spare copies of the sets of current members, by slot, for the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The object's ID space, set when the object has left its context.
+  /// The ID space of the object, or `nil` until the object has left its context.
   var space: ManagedObjectID.Space?
   /// Whether the object was new when it left its context, and therefore has no row.
   var wasNew = false
@@ -41,9 +40,9 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change, or when the list is loaded after changes. It is `nil`
-  /// for new objects and while the list is not loaded. If the base is set, the object's current
-  /// list is loaded too, and comparing the two shows which members were moved.
+  /// The base is set before the first change or, if the list was not loaded then, when it is
+  /// loaded. It is `nil` for new objects and while the list is not loaded. If the base is set, the
+  /// object's current list is loaded too, and comparing the two shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

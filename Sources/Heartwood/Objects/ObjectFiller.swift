@@ -107,7 +107,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property that has no value in the record.
+  /// Sets the property of a field that has no value in the record to its value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

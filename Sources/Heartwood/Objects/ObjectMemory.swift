@@ -41,10 +41,10 @@ extension ManagedObject {
     (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee = target
   }
 
-  /// Returns the offset of a wrapper in an object.
+  /// Returns the offset of a property wrapper in an object.
   ///
-  /// No other code may run while the pointer is in use, because that code could access the same
-  /// property.
+  /// No other code may run while the pointer to the wrapper is in use, because that code could
+  /// access the same property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner

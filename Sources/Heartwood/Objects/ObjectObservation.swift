@@ -23,7 +23,8 @@ final class ObjectObservation {
   ///
   /// The notification discards the value that was read.
   ///
-  /// - Complexity: O(1) until an observer reads the property again.
+  /// - Complexity: O(1). After a notification, nothing is compared until an observer reads the
+  ///   property again.
   func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
       return

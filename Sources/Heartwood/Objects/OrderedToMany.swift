@@ -12,7 +12,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// Declares a list of related objects.
   ///
-  /// Its inverse, if it has one, is declared at the other end.
+  /// The inverse of the relationship, if there is one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))

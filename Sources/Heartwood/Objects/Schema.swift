@@ -7,7 +7,7 @@ import Synchronization
 /// ```
 ///
 /// The schema also includes superclasses and the destinations of relationships, which need not be
-/// named. Errors in the classes are thrown when a container is created with the schema.
+/// listed. Errors in the classes are thrown when a container is created with the schema.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
 /// schema's version is higher than the store's, entities and properties that are not in the schema
@@ -19,7 +19,7 @@ public struct Schema: Sendable {
   public let version: Int
   let content: Content
 
-  /// Inspects the classes of a model.
+  /// Creates the schema of the given classes.
   ///
   /// - Parameters:
   ///   - version: The version of the model.
@@ -28,7 +28,7 @@ public struct Schema: Sendable {
     self.init(version: version, types: types)
   }
 
-  /// Inspects the classes of a model, which are passed as an array.
+  /// Creates the schema of the classes in an array.
   public init(version: Int = 1, types: [ManagedObject.Type]) {
     self.version = version
     var builder = SchemaBuilder()
@@ -81,7 +81,8 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "\(keyPath.phrase) does not lead to a stored property of the model. "
-            + "Declare the property with @Attribute, or pass its class to the Schema.")
+            + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
+            + "Schema.")
       }
       paths.withLock { $0[key] = path }
       return path

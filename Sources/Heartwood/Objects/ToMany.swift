@@ -12,7 +12,7 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// Declares a set of related objects.
   ///
-  /// Its inverse, if it has one, is declared at the other end.
+  /// The inverse of the relationship, if there is one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -49,7 +49,8 @@ public struct ToMany<Destination: ManagedObject> {
   /// parameter, reading it returns its previous value.
   ///
   /// - Complexity: The first read and each assignment are O(members). In-place insertion and
-  ///   removal are O(1), except for the first one after the object was read or saved.
+  ///   removal are O(1), except for the first one after the object was read or saved, which is
+  ///   O(members).
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -13,7 +13,7 @@ public struct ToOne<Destination: ManagedObject> {
 
   /// Declares a reference.
   ///
-  /// Its inverse, if it has one, is declared at the other end.
+  /// The inverse of the relationship, if there is one, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -129,8 +129,9 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object, if it is in no context, into the context of an object that it is about to
-  /// be related to.
+  /// Inserts this object into the context of the object to which it is about to be related.
+  ///
+  /// Does nothing if this object is already in a context, or if the other object is in none.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

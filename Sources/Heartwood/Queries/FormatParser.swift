@@ -7,7 +7,7 @@ struct FormatParser {
   private var position = 0
   private var arguments: ArraySlice<any Sendable>
   private let argumentCount: Int
-  /// The numbers of the enclosing subqueries' variables, by name.
+  /// The numbers of the variables that the enclosing subqueries declare, by name.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
   /// The current nesting depth.
@@ -205,7 +205,7 @@ struct FormatParser {
 
   /// Parses the operand of a minus sign.
   ///
-  /// The sign becomes part of a number literal, so that the least integer can be written.
+  /// The sign becomes part of a number literal, because the least integer does not fit without it.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -225,7 +225,7 @@ struct FormatParser {
 
   // MARK: Values
 
-  /// Keywords that cannot be names where a value is expected.
+  /// The keywords that are not read as names of properties where a value is expected.
   private static let reserved: Set<String> = [
     "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
     "ANY", "SOME", "ALL", "NONE",

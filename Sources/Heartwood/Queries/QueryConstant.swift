@@ -58,7 +58,8 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, which may be `nil`, and whether the upper bound is included.
+  /// The bounds, which are `nil` where the range is unbounded, and whether the upper bound is
+  /// included.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -23,7 +23,8 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject among several demands that must all hold.
+  /// Returns the narrowest test of a subject among several demands that must all hold, or `nil` if
+  /// none of them tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -52,8 +53,8 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests, or `nil` if it would be unbounded or
-  /// does not exist.
+  /// Returns the smallest range that covers several tests, or `nil` if the range would be unbounded
+  /// or if a test, such as that of a prefix, cannot be expressed as a range.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {

@@ -43,7 +43,8 @@ struct QueryDemand {
     }
   }
 
-  /// Creates the demand that a term equals one of several constants.
+  /// Creates the demand that a term equals one of several constants, or returns `nil` if no lookup
+  /// can perform the test.
   init?(_ term: QueryTerm, among constants: [StoredValue]) {
     guard let subject = term.subject, constants.allSatisfy({ $0.isNull || term.holds($0) }) else {
       return nil
@@ -57,7 +58,8 @@ struct QueryDemand {
     self.test = test
   }
 
-  /// Creates the demand that a string starts with a prefix.
+  /// Creates the demand that the string in a term starts with `prefix`, or returns `nil` if no
+  /// lookup can perform the test.
   init?(_ term: QueryTerm, prefix: String) {
     guard let subject = term.subject, !prefix.isEmpty, term.holds(.string(prefix)) else {
       return nil
@@ -103,8 +105,10 @@ extension QueryTerm {
     }
   }
 
-  /// Converts a bound to the storage type of the term, widening the range if necessary, or returns
-  /// `nil` if there is no such bound.
+  /// Converts a bound of a range to the storage type of the term.
+  ///
+  /// If the type cannot represent the bound exactly, the result widens the range. The result is
+  /// `nil` if the type has no value that could serve as the bound.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
     switch (property?.fieldStorageType, value) {

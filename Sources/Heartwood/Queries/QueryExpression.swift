@@ -58,7 +58,7 @@ enum QueryComparison: String, Sendable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The equivalent comparison when the operands are exchanged.
+  /// The comparison that has the same result if the operands are exchanged.
   var exchanged: QueryComparison {
     switch self {
     case .equal, .notEqual: self

@@ -58,7 +58,7 @@ extension QueryResolver {
     guard isFit else {
       throw Self.unsupported(
         "\(name) cannot be computed, because each element of \(collection.name) is "
-          + "\(type.phrase). Aggregate another property, or use @count.")
+          + "\(type.phrase). Aggregate another property, or only count the elements.")
     }
     let result: QueryType =
       switch summary {

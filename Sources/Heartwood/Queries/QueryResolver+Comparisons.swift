@@ -63,7 +63,7 @@ extension QueryResolver {
         + "Codable type can be compared only with nil.")
   }
 
-  /// Returns a function that reads a term's value and removes the differences to be ignored.
+  /// Returns a function that reads a term's value without the differences that `options` ignores.
   private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
@@ -95,8 +95,8 @@ extension QueryResolver {
     for term in terms {
       guard let joined = type.commonType(with: term.type) else {
         throw Self.unsupported(
-          "A list in the predicate contains both \(type.phrase) and \(term.type.phrase). All "
-            + "elements must have the same type.")
+          "A list in the predicate contains both \(type.phrase) and \(term.type.phrase). Use "
+            + "elements of the same type.")
       }
       type = joined
     }

@@ -101,7 +101,7 @@ extension StringOperator {
 }
 
 extension String {
-  /// Returns whether the string contains another string, comparing characters.
+  /// Returns whether the string contains `wanted` as a sequence of complete characters.
   fileprivate func has(_ wanted: String) -> Bool {
     // In an ASCII string, every byte is a character, except that CR LF is a single character.
     let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }

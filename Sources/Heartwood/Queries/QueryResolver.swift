@@ -51,7 +51,8 @@ final class QueryResolver {
     case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
     case .value, .values:
       throw Self.unsupported(
-        "The predicate uses \(term.phrase) as a condition. Compare it with a value.")
+        "The predicate uses \(term.phrase) as a condition. Use a comparison or a "
+          + "boolean property instead.")
     }
   }
 
@@ -344,8 +345,8 @@ final class QueryResolver {
   private func commonType(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
     if let type = first.type.commonType(with: second.type) { return type }
     throw Self.unsupported(
-      "The predicate chooses between \(first.phrase) and \(second.phrase). Both must have the same "
-        + "type.")
+      "The predicate chooses between \(first.phrase) and \(second.phrase). Use two values of "
+        + "the same type.")
   }
 
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
@@ -371,7 +372,7 @@ final class QueryResolver {
     case .values:
       throw Self.unsupported(
         "A single value is required, but \(term.name) is a collection. Use an aggregate, such as "
-          + "@count, or a quantifier, such as ANY.")
+          + "@count or count, or a quantifier, such as ANY or contains(where:).")
     }
   }
 }

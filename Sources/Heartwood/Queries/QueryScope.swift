@@ -1,5 +1,5 @@
-/// The objects that a predicate is evaluated on: the fetched object and the objects that its
-/// relationships lead to.
+/// The objects that a predicate is evaluated on: the fetched object, which is called the subject,
+/// and the objects that its relationships lead to.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.

@@ -23,7 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The demands that hold whenever the term, used as a condition, holds.
+  /// The demands that every object meets for which the term, used as a condition, is true.
   var demands: [QueryDemand] = []
 
   init(
@@ -62,12 +62,11 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Converts a constant to the type of the term that it is compared with, if that preserves the
-  /// value.
+  /// Returns this term with its constant converted to the type of the other term, with which it is
+  /// compared, so that an index can look up the constant.
   ///
-  /// An index can then look up the constant.
-  ///
-  /// Terms that are not constants are returned unchanged.
+  /// Terms that are not constants, and constants that the other type cannot represent, are returned
+  /// unchanged.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -77,8 +76,8 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Converts the value to the type of the term that it is compared with, if that preserves the
-  /// value.
+  /// Returns this value converted to the type of the term with which it is compared, or unchanged
+  /// if the type cannot represent the value.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
     case (.double(bits: let bits), .integer):

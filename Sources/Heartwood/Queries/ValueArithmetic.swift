@@ -63,7 +63,7 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The value as a floating-point number, rounded to the nearest one if necessary.
+  /// The value as a floating-point number, rounded if necessary, or `nil` if it is not a number.
   fileprivate var double: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)

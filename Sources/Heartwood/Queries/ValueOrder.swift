@@ -55,7 +55,8 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// Compares an integer with a floating-point number without rounding either of them.
+  /// Compares an integer with a floating-point number without rounding either of them; `nil` for
+  /// NaN.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {
     guard !number.isNaN else { return nil }
     guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
@@ -91,7 +92,8 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns a string without the differences to be ignored, or any other value unchanged.
+  /// Returns the value without the differences that `options` ignores if it is a string; otherwise
+  /// returns it unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
@@ -113,7 +115,7 @@ extension String {
 }
 
 extension QueryComparison {
-  /// Returns whether the comparison of two values holds.
+  /// Returns whether the comparison is true for two values.
   func holds(_ first: StoredValue, _ second: StoredValue) -> Bool {
     switch self {
     case .equal: first.isEqual(to: second)
@@ -122,8 +124,8 @@ extension QueryComparison {
     }
   }
 
-  /// Returns whether the comparison of two values, at least one of which is a decimal number,
-  /// holds.
+  /// Returns whether the comparison is true for two values, at least one of which is a decimal
+  /// number.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull

@@ -79,7 +79,7 @@ extension [UInt8] {
     }
   }
 
-  /// Overwrites bytes with an integer in little-endian order.
+  /// Overwrites the bytes at an offset with an integer in little-endian order.
   mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     var span = mutableSpan
     var memory = span.mutableBytes

@@ -84,11 +84,12 @@ struct DerivedRows {
 
   // MARK: Computing
 
-  /// Marks the objects affected by changes that do not change relationships.
+  /// Marks the objects whose derived attributes depend on the changes, in a transaction that
+  /// changes no relationships.
   ///
-  /// The derived attributes of these objects are recomputed at the end of the transaction. In new
-  /// rows, attributes derived over a relationship get the value that they have without related
-  /// objects.
+  /// The derived attributes of these objects are recomputed at the end of the transaction. New rows
+  /// have no related objects yet, so their attributes that are derived over a relationship get the
+  /// value for an empty relationship.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -99,12 +100,12 @@ struct DerivedRows {
     try markAllDependents(of: changes)
   }
 
-  /// Recomputes the attributes that are derived from other rows, in changed rows and in otherwise
-  /// unchanged rows.
+  /// Recomputes the attributes that are derived from other rows, both in the rows that the
+  /// transaction already changes and in rows that would otherwise stay unchanged.
   ///
   /// - Precondition: All relationships have been written.
-  /// - Returns: The changes to the otherwise unchanged rows. These rows keep their versions, so
-  ///   that other contexts see their objects as unchanged.
+  /// - Returns: The changes to the rows that would otherwise stay unchanged. These rows keep their
+  ///   versions, so that other contexts see their objects as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try markAllDependents(of: changes)

@@ -41,13 +41,13 @@ extension ManagedObjectContext {
 
   /// Assigns permanent numbers to new objects.
   ///
-  /// - Returns: The new objects whose rows already have another object in this context.
+  /// - Returns: The new objects that were merged into rows for which this context already has an
+  ///   object.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes the objects of child contexts that represent rows into which new objects were
-  /// merged.
+  /// Refreshes, in child contexts, the objects of the rows into which new objects were merged.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {

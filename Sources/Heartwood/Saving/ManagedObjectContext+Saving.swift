@@ -142,8 +142,8 @@ extension ManagedObjectContext {
     return failures
   }
 
-  /// Returns the errors that prevent the deletion of an object because of related objects that are
-  /// not deleted as well.
+  /// Returns an error for each relationship whose delete rule prevents the deletion of an object,
+  /// because related objects are not deleted as well.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }
     return entity.relationships.compactMap { property in

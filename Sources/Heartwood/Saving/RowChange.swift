@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// It is a class because the lists of changes are traversed several times, and each step then
-/// retains one object instead of four. Its variables are used several times for every row, so they
-/// skip exclusivity checks. This is safe because they hold only values and are used by a single
-/// thread.
+/// retains one object instead of the four objects that a struct would contain. Its variables are
+/// used several times for every row, so they skip exclusivity checks. This is safe because they
+/// hold only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -57,10 +57,10 @@ final class RowChange {
     return !touched.isEmpty || !before.isIdentical(to: after)
   }
 
-  /// Returns the new target of a reference.
+  /// Returns the new target of a reference, or `nil` if the reference will have no target.
   func target(_ slot: Int) -> ObjectNumber? { after[slot].reference }
 
-  /// Returns the target of a reference in the store.
+  /// Returns the target that a reference has in the store, or `nil` if it has none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
   /// Sets a reference to a different target than the one requested.

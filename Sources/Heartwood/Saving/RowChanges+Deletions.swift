@@ -1,6 +1,6 @@
 /// Deletes rows, and changes or deletes related rows according to the delete rules.
 extension RowChanges {
-  /// A row to delete, and the related objects that its object lost before the deletion.
+  /// A row to delete, and the related objects that its object lost before it was deleted.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot; `nil` if a reference had no
@@ -75,8 +75,8 @@ extension RowChanges {
   ///
   /// This is the case if the related object was removed from the relationship before the deletion,
   /// or if its own reference leads to a different object after the save. It is not the case if the
-  /// change that ended the relationship lost in a conflict: the deletion of the related object, or
-  /// the edit to its reference.
+  /// change that ended the relationship lost in a conflict. That change is the deletion of the
+  /// related object or the edit to its reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -102,7 +102,7 @@ extension RowChanges {
       in: model.memberKeyspace(property, of: storage.entity), of: number)
   }
 
-  /// Removes a deleted row from the relationship at its other end.
+  /// Removes a deleted row from the relationship of an object that was related to it.
   private func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {

@@ -107,7 +107,8 @@ extension RowChanges {
     }
   }
 
-  /// Adds a member to one side of a relationship, or removes it from that side.
+  /// Adds a member to one side of a relationship if `joins` is `true`; otherwise removes it from
+  /// that side.
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {

@@ -130,14 +130,15 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets an end to its stored value, or clears it if the object was paired with itself.
+  /// Resets the reference in a claim to its stored value, or clears it if that value refers to the
+  /// object itself.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears an end whose partner is now paired with another object.
+  /// Clears the reference in a claim if its target is now paired with another object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }

@@ -17,7 +17,7 @@ final class RowChanges {
   @exclusivity(unchecked) var derived: DerivedRows
   /// The changes in the order in which they were requested, followed by their consequences.
   @exclusivity(unchecked) private(set) var list: [RowChange] = []
-  /// The first `tableCount` changes, by row number.
+  /// The first `tableCount` changes in `list`, by row number.
   @exclusivity(unchecked) private var table = NumberTable<RowChange>()
   /// The number of changes that are in the table.
   @exclusivity(unchecked) private var tableCount = 0

@@ -11,7 +11,9 @@ struct SaveRequest {
     case saved
     /// The object had no edits, and its row was not written.
     case unchanged
-    /// The object lost in a conflict and must be read again.
+    /// The object must be read again, because another context has changed its row.
+    ///
+    /// The object's own changes, if it had any, were not saved.
     case dropped
     /// The object's row is deleted.
     case deleted
@@ -147,7 +149,8 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Handles a conflict over an object that has no edits but was changed by another context.
+  /// Checks whether another context has changed an object that has no edits here, and if so,
+  /// handles the conflict.
   ///
   /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {

@@ -11,8 +11,8 @@ struct DerivedAttributeMigration {
     }
   }
 
-  /// Returns the attributes whose derivation is new or differs from the one in the store, or whose
-  /// source objects belonged partly to entities that the migration removes.
+  /// Returns the attributes whose derivation is new or differs from the one in the store, and those
+  /// whose source objects may belong to entities that the migration removes.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

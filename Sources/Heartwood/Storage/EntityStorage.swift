@@ -9,7 +9,8 @@ final class EntityStorage: Sendable {
   /// The field of each property in each layout, ordered by layout and then by slot; -1 if the
   /// layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the value of each property for which a record has no value, by slot.
+  /// For each layout, the values that properties have if a record contains no value for them, by
+  /// slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]

@@ -1,7 +1,7 @@
 /// A range of entries in an index or in a keyspace of edges.
 ///
-/// A range may cover more entries than requested, but never fewer. It always includes both bounds
-/// and all entries that shortened keys do not distinguish from them.
+/// A range may cover more entries than requested, but never fewer. It always includes both bounds,
+/// and all entries that cannot be distinguished from them because their keys are shortened.
 struct EntryRange: Hashable {
   /// The first possible key of the range.
   let lower: Key
@@ -42,7 +42,7 @@ struct EntryRange: Hashable {
   }
 
   /// Creates the range of the entries whose keys begin with the given values and continue with a
-  /// string that has a prefix.
+  /// string that starts with `text`.
   init(_ values: [StoredValue], text: String) {
     lower = Self.start(EntryKey.key(values + [.string(text)]))
     upper = Key.successor(of: lower.bytes)
@@ -55,7 +55,8 @@ struct EntryRange: Hashable {
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the lowest key after all keys that begin with the given values.
+  /// Returns the lowest key after all keys that begin with the given values, or `nil` if there is
+  /// none.
   private static func end(of values: [StoredValue]) -> Key? {
     let bytes = KeyRange(prefix: EntryKey.key(values)).upper?.bytes ?? []
     guard bytes.count > EntryKey.prefixByteCount else { return Key(unverified: bytes) }

@@ -1,6 +1,6 @@
 /// The consumers of the history and their positions in it.
 ///
-/// The keyspace maps the name of each consumer to the number of the last transaction that the
+/// Their keyspace maps the name of each consumer to the number of the last transaction that the
 /// consumer has processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"

@@ -3,7 +3,7 @@ import Foundation
 /// Merges the histories of several stores into one sequence whose tokens cover all stores.
 struct HistoryMerge {
   private let token: PersistentHistoryToken?
-  /// The position that the merge has reached in each store.
+  /// The position that the merge has reached in the history of each store.
   private var positions: [UUID: Int64]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 
@@ -16,7 +16,8 @@ struct HistoryMerge {
 
   /// Adds the transactions of one store that follow the token.
   ///
-  /// - Throws: `historyExpired` if some of these transactions have been deleted, or `corrupt`.
+  /// - Throws: `historyExpired` if some of these transactions have been deleted, or `corrupt` if
+  ///   the history cannot be decoded.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }

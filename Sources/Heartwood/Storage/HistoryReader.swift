@@ -13,7 +13,7 @@ struct HistoryReader {
   /// Returns the transactions after a token, or all transactions if there is no token.
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted, `foreignStore` if
-  ///   the token belongs to another store, or `corrupt`.
+  ///   the token belongs to another store, or `corrupt` if the history cannot be decoded.
   /// - Complexity: Each database page that contains entries of these transactions is read once.
   func transactions(
     after token: PersistentHistoryToken?

@@ -43,8 +43,8 @@ extension StoredModel {
     guard let stored = self.entity(named: declaring.name) else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The store has no entity named \(declaring.name). Open the store with a container whose "
-          + "Schema contains this class, which adds the entity.")
+        "The store has no entity named \(declaring.name). To add it, open the store with a "
+          + "container whose Schema contains this class.")
     }
     return "\(stored.number).\(try stored.number(of: declaring.properties[property.slot]))"
   }

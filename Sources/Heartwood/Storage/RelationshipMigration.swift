@@ -235,7 +235,8 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship, and a keyspace with the contents of its inverse.
+  /// A new relationship, and a temporary keyspace with the related objects according to its
+  /// inverse.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
@@ -243,8 +244,8 @@ struct RelationshipMigration {
     let sorted: String
   }
 
-  /// Collects the contents of a new relationship, or returns `nil` if it does not need to be
-  /// filled.
+  /// Collects the related objects of a new relationship from its inverse, or returns `nil` if the
+  /// relationship does not need to be filled.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {

@@ -37,7 +37,7 @@ struct RowDifference {
 
   private static let rowsPrefix = "objects."
 
-  /// Records that a key differs between the generations.
+  /// Records that a key differs between two generations.
   ///
   /// - Throws: `corrupt` if the key does not have the format of its keyspace.
   mutating func record(_ change: StoreChange) throws {
@@ -61,9 +61,10 @@ struct RowDifference {
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
 
-  /// Records the differences between two generations for as long as `isWanted` returns `true`.
+  /// Records the differences between two generations until `isWanted` returns `false`.
   ///
-  /// - Parameter isWanted: A closure that receives the number of differing rows found so far.
+  /// - Parameter isWanted: A closure that receives the number of differing rows found so far, and
+  ///   returns whether to continue.
   /// - Returns: Whether all differences were recorded.
   mutating func recordChanges(
     in store: Store, from source: Snapshot, to target: Snapshot,

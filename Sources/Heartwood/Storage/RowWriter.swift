@@ -57,7 +57,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the next row IDs and the remaining part of the history.
+  /// Writes the next row ID of each entity and the rest of the history.
   func finish() throws {
     try history?.finish()
     for (entity, row) in nextRows {
@@ -147,7 +147,8 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries of a row, except those that `after` keeps.
+  /// Removes the index entries of a row, except those that the row also has with the values
+  /// `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -189,7 +190,7 @@ final class RowWriter {
     }
   }
 
-  /// Returns the object that has the given values in a unique index.
+  /// Returns the object that has the given values in a unique index, or `nil` if there is none.
   ///
   /// - Parameter key: The key of the values.
   ///

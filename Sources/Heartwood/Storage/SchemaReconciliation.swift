@@ -68,10 +68,10 @@ struct SchemaReconciliation {
 
   /// Returns the old name that corresponds to each new name.
   ///
-  /// If a renamed entity or property and a new entity or property claim the same old name, the
-  /// renamed one gets the old name. A declaration whose current name is already in the store was
-  /// renamed by an earlier migration; it gets an old name only if no current declaration has that
-  /// name.
+  /// An old name can be claimed by a declaration that was renamed from it, and also by a new
+  /// declaration with the same name. In this case, the renamed declaration gets the old name. A
+  /// declaration whose current name is already in the store was renamed by an earlier migration. It
+  /// gets one of its former names only if no current declaration has that name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {

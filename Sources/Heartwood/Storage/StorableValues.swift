@@ -3,7 +3,7 @@ extension EntityStorage {
   /// The maximum length of a row in bytes; the store cannot return a longer value in one piece.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
-  /// Returns whether a record might not be readable after it has been stored.
+  /// Returns whether a record must be checked, because it might not be readable after it is stored.
   func needsCheck(_ record: [UInt8]) -> Bool { record.count > 1 << 20 || hasDecimals }
 
   /// Checks that a row with the given values can be stored and read back.

@@ -40,7 +40,7 @@ final class StoreGroup: Sendable {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
       throw StorageError(
-        .foreignStore, "The token does not cover the store \(name). Use a token of that store.")
+        .foreignStore, "The token does not cover the store \(name). Use a token that covers it.")
     }
 
     /// Returns this store's generation in a token, or `nil` if the token does not cover the store.
@@ -232,7 +232,8 @@ final class StoreGroup: Sendable {
     }
     throw StorageError(
       .foreignStore,
-      "The token comes from a store that is not in the container. Add that store first.")
+      "The token comes from a store that is not in the container. Add that store, or use a token "
+        + "that comes from this container.")
   }
 
   /// Returns a token for a generation of one store and the newest generations of all other stores.

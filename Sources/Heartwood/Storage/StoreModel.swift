@@ -39,8 +39,8 @@ final class StoreModel: Sendable {
       guard let found = stored.entity(named: entity.name) else {
         throw ObjectGraphError(
           .incompatibleSchema,
-          "The store has no entity named \(entity.name). Open the store with a container whose "
-            + "Schema contains this class, which adds the entity.")
+          "The store has no entity named \(entity.name). To add it, open the store with a "
+            + "container whose Schema contains this class.")
       }
       return try EntityStorage(entity, found)
     }
@@ -75,7 +75,7 @@ final class StoreModel: Sendable {
   /// Checks that the rows of a generation were written with this model.
   ///
   /// - Parameter keyspace: The keyspace that contains the stored model of the generation.
-  /// - Throws: `incompatibleSchema` if they were written with another model.
+  /// - Throws: `incompatibleSchema` if the rows were written with another model.
   func requireCurrent(_ keyspace: RowsKeyspace?) throws {
     let count = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard count != changeCount else { return }

@@ -167,8 +167,8 @@ extension StoredModel.StoredEntity {
     guard let found = properties.first(where: { $0.name == property.storedName }) else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The store has no property \(name).\(property.name). Open the store with a container whose "
-          + "Schema contains this property, which adds it to the store.")
+        "The store has no property \(name).\(property.name). To add it, open the store with a "
+          + "container whose Schema contains this property.")
     }
     return found
   }

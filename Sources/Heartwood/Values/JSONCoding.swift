@@ -72,8 +72,8 @@ extension Set: UnorderedEncodable where Element: Encodable {
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
   /// Encodes an array of keys and values, sorted by the JSON of the keys.
   ///
-  /// A dictionary that `Dictionary` encodes as a JSON object is still encoded as one, because the
-  /// keys of objects are always sorted.
+  /// A dictionary that Swift usually encodes as a JSON object is still encoded as an object,
+  /// because the encoder sorts the keys of objects in any case.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

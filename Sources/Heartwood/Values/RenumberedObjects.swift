@@ -88,7 +88,7 @@ private struct NumberRuns {
   private var runs: [Run] = []
   /// Pairs that were added out of order, whose old numbers precede the end of `runs`.
   private var unordered: [Int64: Int64] = [:]
-  /// The maximum size of `unordered`, in addition to half the number of runs.
+  /// The maximum size of `unordered`, apart from half the number of runs, which is added to it.
   ///
   /// If `unordered` grows larger, it is merged into `runs`. Merging at every insertion would take
   /// quadratic time.
