@@ -214,8 +214,9 @@ extension ManagedObjectContext {
           + "its objectID in an attribute instead.")
     }
     fatalError(
-      "A relationship cannot refer to a \(type(of: object)) of another context. Save the object "
-        + "there, and look it up in this context by its objectID.")
+      "A relationship cannot refer to a \(type(of: object)) that is not in this context. If the "
+        + "object is new, save it in its own context first. Then look it up in this context by its "
+        + "objectID.")
   }
 
   /// Removes a deleted object from one relationship, on both sides.
