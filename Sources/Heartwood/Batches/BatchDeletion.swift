@@ -21,7 +21,8 @@ extension BatchDeleteRequest: ExecutableBatch {
     try run.flush()
   }
 
-  /// Returns the object numbers of the IDs, all of which must belong to the same entity.
+  /// Returns the object numbers of the given IDs, all of which must belong to the same entity of
+  /// this store.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -40,7 +41,8 @@ extension BatchDeleteRequest: ExecutableBatch {
         throw ObjectGraphError(
           .unknownEntity,
           "The IDs in a batch deletion of \(entity.name) must all belong to the same entity, which "
-            + "must be \(entity.name) or inherit from it. Use a separate request for each entity.",
+            + "must be \(entity.name) or inherit from it. Use a separate request for "
+            + "each entity, with the class of that entity.",
           objectID: id)
       }
       return number

@@ -9,7 +9,7 @@ public import Foundation
 /// context.
 public protocol BatchRequest {}
 
-/// The content of a batch result.
+/// The kind of information that a batch result contains.
 public enum BatchResultType: Sendable {
   /// Only the number of rows.
   case statusOnly
@@ -23,7 +23,8 @@ public enum BatchResultType: Sendable {
 public struct BatchResult: Sendable {
   /// The number of rows that were inserted, updated or deleted, including rows deleted by cascades.
   public let count: Int
-  /// The IDs of these rows; empty unless the result type is ``BatchResultType/objectIDs``.
+  /// The IDs of the rows that ``count`` counts; empty unless the result type is
+  /// ``BatchResultType/objectIDs``.
   public let objectIDs: [ManagedObjectID]
 }
 
@@ -151,21 +152,22 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// Setting an attribute accesses all of the variables, so they skip exclusivity checks. This is
-/// safe because only one thread uses them.
+/// Setting an attribute accesses every variable of this class, so they skip exclusivity checks to
+/// save time. This is safe because only one thread uses them.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
   /// The key paths used for the previous row, in order.
   ///
-  /// The current row usually uses the same ones.
+  /// The current row usually uses the same ones in the same order, so their slots need not be
+  /// looked up again.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths used so far for the current row.
   @exclusivity(unchecked) private var usedCount = 0
-  /// The values, by slot.
+  /// The values of the row, by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []
-  /// The slots that were set.
+  /// The slots of the attributes that the closure of the request has set.
   @exclusivity(unchecked) private(set) var changed = SlotSet()
   @exclusivity(unchecked) private(set) var failure: (any Error)?
 
@@ -199,7 +201,7 @@ final class BatchRowContent {
       throw ObjectGraphError(
         .unknownProperty,
         "\(entity.name).\(property.name) is not a stored attribute. A batch request can read and "
-          + "set only stored attributes.")
+          + "set only stored attributes. For other properties, fetch the objects instead.")
     }
     slots[keyPath] = property.slot
     return property.slot

@@ -61,7 +61,8 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// The map from object numbers in the request to current numbers, which a save may have changed.
+  /// The map from the object numbers in the request to the current ones, because the first save of
+  /// an object changes its number.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []

@@ -37,7 +37,9 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all later changes to the context's objects, for one observer on any thread.
+  /// A sequence of all changes to the context's objects from now on.
+  ///
+  /// Each access creates a new sequence, for one observer on any thread.
   ///
   /// Consecutive object changes that the observer has not yet received are combined into one
   /// element; saves are not. The sequence ends when the context is deallocated or the awaiting task
@@ -58,7 +60,7 @@ extension ManagedObjectContext {
     return ContextChanges(queue: queue)
   }
 
-  /// A weak reference to an observer.
+  /// A weak reference to the queue of an observer.
   struct WeakChangeQueue {
     weak var queue: ContextChangeQueue?
   }
@@ -71,6 +73,8 @@ extension ManagedObjectContext {
   }
 
   /// Notifies the observers that an object has changed.
+  ///
+  /// - Parameter set: The set of the change to which the object belongs, such as `\.updated`.
   func notifyObservers(
     of object: ManagedObject, as set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>
   ) {

@@ -1,6 +1,6 @@
 public import Observation
 
-/// Notifies the observers of a context and of its objects when the values that they read change.
+/// Notifies observers when values that they have read from a context or from its objects change.
 final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
@@ -8,7 +8,7 @@ final class ContextObserver {
   /// Objects whose values may differ from the values that observers read.
   private var changed: Set<ManagedObject> = []
   /// The counts of inserted, updated and deleted objects that observers last read or were notified
-  /// of.
+  /// of, or `nil` if no observer has read them yet.
   private var seen: [Int]?
 
   init(_ storeContext: ManagedObjectContext) {
@@ -62,8 +62,9 @@ final class ContextObserver {
     }
   }
 
-  /// Returns the value of a property; for a to-many relationship, a string that identifies the
-  /// members.
+  /// Returns the value of a property, or `nil` if it is transient or cannot be read.
+  ///
+  /// The value of a to-many relationship is a string that identifies its members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)

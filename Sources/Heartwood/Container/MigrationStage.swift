@@ -50,15 +50,17 @@ public struct MigrationStage: Sendable {
 
   /// Creates a stage that runs code before or after the automatic migration.
   ///
-  /// When a body returns, its unsaved changes are saved. A body that makes many changes should also
-  /// save from time to time. All stages run in the same transaction, while the store is being
-  /// opened.
+  /// When `willMigrate` or `didMigrate` returns, its unsaved changes are saved. If it makes many
+  /// changes, it should also save from time to time. All stages run in the same transaction, while
+  /// the store is being opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.
   ///   - target: The model after the stage. Its version must be higher.
-  ///   - willMigrate: Called before the automatic migration, with a context of the old model.
-  ///   - didMigrate: Called after the automatic migration, with a context of the new model.
+  ///   - willMigrate: The code to run before the automatic migration, with a context of the old
+  ///     model.
+  ///   - didMigrate: The code to run after the automatic migration, with a context of the new
+  ///     model.
   public static func custom(
     from source: Schema, to target: Schema, willMigrate: Body? = nil, didMigrate: Body? = nil
   ) -> MigrationStage {

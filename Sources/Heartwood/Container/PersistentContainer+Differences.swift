@@ -26,7 +26,7 @@ extension PersistentContainer {
     }
     guard var changes = all.first else {
       throw StorageError(
-        .foreignStore, "The two tokens belong to different stores. Use tokens of the same store.")
+        .foreignStore, "The two tokens have no store in common. Use two tokens of the same store.")
     }
     for other in all.dropFirst() { changes.merge(other) }
     return changes
@@ -47,15 +47,16 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: A generation. If any object has changed since then, the method throws.
+  ///   - known: A generation, or `nil`. If any object has changed since this generation, the method
+  ///     throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes. Their token stands for the generation that the call created or, if
   ///   that generation no longer exists, for the newest one.
-  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
-  ///   of the objects that changed since `known`; `unknownEntity` if the model has no class for a
-  ///   changed object; `incompatibleSchema` if the generation was written with another model;
-  ///   `generationExpired`, `foreignStore`; errors from writing the store. If the method throws,
-  ///   nothing has changed.
+  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
+  ///   objects have changed since `known`, with the ID of one of them; `unknownEntity` if the model
+  ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
+  ///   another model; `generationExpired`, `foreignStore`; errors from writing the store. If the
+  ///   method throws, nothing has changed.
   /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
   ///   writers wait until the method returns.
   @discardableResult
@@ -79,7 +80,10 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the one store whose objects differ from a snapshot, or any store if none differs.
+  /// Returns the one store whose objects differ from those in its snapshot, or any store if none
+  /// differs.
+  ///
+  /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(
     from all: [(attached: StoreGroup.AttachedStore, snapshot: Snapshot)]
   ) throws -> (attached: StoreGroup.AttachedStore, snapshot: Snapshot) {
@@ -114,7 +118,7 @@ extension PersistentContainer {
     throw ObjectGraphError(
       .mergeConflict,
       "Objects have changed since the generation passed as `unlessChangedSince`. Check the "
-        + "changes, and revert again with a newer generation.",
+        + "changes, and then revert again, passing a newer generation as `unlessChangedSince`.",
       objectID: difference.numbers.first.map { ManagedObjectID($0, model.space) })
   }
 }

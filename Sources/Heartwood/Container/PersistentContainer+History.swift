@@ -54,7 +54,7 @@ extension PersistentContainer {
   /// Deletes the history up to and including the transaction of a token.
   ///
   /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
-  /// consumer. Tokens for positions before the end of the deleted history expire, so `token` itself
+  /// consumer. Tokens for positions before the end of the deleted history expire; `token` itself
   /// stays valid. If the container has several stores, the history of each store is deleted in a
   /// separate transaction.
   ///
@@ -163,7 +163,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of the consumer, which must fit in a key.
+  ///   - name: The name of the consumer, which must be short enough for a key.
   ///   - token: The last transaction that the consumer has processed. Without a token, and in
   ///     stores that the token does not cover, an existing consumer keeps its position, and a new
   ///     one starts at the oldest transaction.

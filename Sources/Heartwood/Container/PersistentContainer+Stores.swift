@@ -103,6 +103,9 @@ extension PersistentContainer {
 
   /// Throws the error for a class that must be in the same store as a specified class, but was not
   /// specified.
+  ///
+  /// The message begins with `reason`. If the class belongs to another store, it ends with
+  /// `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {

@@ -12,8 +12,9 @@ public struct ContainerOptions: Sendable {
   public var store = StoreOptions()
   /// The custom stages of migrations from earlier versions of the model, in order.
   public var stages: [MigrationStage] = []
-  /// The closure that receives the progress of a migration while the store is being opened, about
-  /// every thousand rows.
+  /// The closure that receives the progress of a migration about every thousand rows, or `nil`.
+  ///
+  /// It is called while the store is being opened.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// Creates the default options.
@@ -72,7 +73,7 @@ public final class PersistentContainer: Sendable {
 
   /// Opens a store like ``init(url:schema:options:)``, but on a separate thread.
   ///
-  /// Use this method where blocking is not acceptable, because migrating a large store takes time.
+  /// Migrating a large store takes time, so use this method where the caller must not block.
   public static func open(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) async throws -> PersistentContainer {

@@ -43,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The generation of each store when the last token was returned.
+    /// The generation that each store had when the last token was returned.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -115,13 +115,13 @@ private final class CommitObservers: Sendable {
   /// An observed store.
   private struct ObservedStore {
     let model: StoreModel
-    /// The task that receives the commits, or `nil` if there will be no more.
+    /// The task that receives the commits, or `nil` if there will be no more commits.
     var task: Task<Void, Never>?
   }
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generations that the iterator has not received yet.
+    /// The newest generation of each store with commits that the iterator has not received yet.
     var newGenerations: [UUID: Generation] = [:]
   }
 

@@ -1,4 +1,5 @@
-/// Migrates a store to a schema while the store is being opened, automatically and in stages.
+/// The migration of a store to a schema while the store is being opened: first in custom stages,
+/// and then automatically.
 struct StoreOpening {
   let store: Store
   let schema: Schema
@@ -68,7 +69,7 @@ struct StoreOpening {
         throw ObjectGraphError(
           .invalidModel,
           "The migration stage to version \(stage.target.version) is out of order. List the "
-            + "stages in ascending order of their versions.")
+            + "stages in ascending order, each with a target version above its source version.")
       }
       version = stage.target.version
     }
@@ -82,7 +83,7 @@ struct StoreOpening {
 }
 
 extension Schema {
-  /// Throws if the classes contain errors.
+  /// Throws the error in the classes, or an error that lists all of them if there are several.
   func requireValid() throws(ObjectGraphError) {
     let failures = content.failures
     guard let first = failures.first else { return }

@@ -25,10 +25,12 @@ final class ConfinementCheck {
 
   private init() {}
 
-  /// Returns a check for a context and its children, or `nil` if the check is off.
+  /// Returns a new check for a context and its children, or `nil` if checking is off.
   static func ifOn() -> ConfinementCheck? { isOn ? ConfinementCheck() : nil }
 
-  /// Begins a use of the context by this thread; uses by the same thread can be nested.
+  /// Records that this thread is using the context, and traps if another thread is using it.
+  ///
+  /// Uses by the same thread can be nested.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {

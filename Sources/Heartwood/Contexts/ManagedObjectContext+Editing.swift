@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     guard object.source === self else {
       fatalError(
         "A \(type(of: object)) that belongs to another context, or to none, cannot be deleted. "
-          + "Look up the object in this context by its objectID.")
+          + "If the object was saved, look it up in this context by its objectID. An unsaved "
+          + "object can be deleted only in the context that it was inserted into.")
     }
     // Use a work list instead of recursion, because a cascade can lead through any number of
     // objects.
@@ -31,7 +32,7 @@ extension ManagedObjectContext {
     let object: ManagedObject
     /// The relationships that remain to be processed, in reverse order.
     var relationships: [PropertyDescription]
-    /// The relationship whose cascade is in progress.
+    /// The relationship whose cascade is in progress, or `nil` if there is none.
     var cascade: PropertyDescription?
     /// The objects that remain to be deleted by that cascade, in reverse order.
     var others: [ManagedObject] = []
@@ -52,7 +53,7 @@ extension ManagedObjectContext {
         object: object, relationships: object.entityDescription?.relationships.reversed() ?? []))
   }
 
-  /// Performs one step of the deletion at the end of the list.
+  /// Performs one step of the last deletion in the work list.
   private func advance(_ work: inout [Deletion]) {
     let top = work.count - 1
     let object = work[top].object
@@ -115,12 +116,15 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether a property of a stored object has not changed since the object was read.
+  /// Returns whether a property of an object with a row has not changed since the object was read,
+  /// so that the next change is its first.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     !object.isInserted && object.changes?.originals[property.slot] == nil
   }
 
-  /// Records a change to an object.
+  /// Records a change to an object, unless the object is new.
+  ///
+  /// - Parameter change: A closure that adds the change to the object's recorded changes.
   func recordChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
     guard !object.isInserted else { return }
     let changes = object.ownChanges
@@ -142,7 +146,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards changes to properties whose values equal those in the row.
+  /// Discards the changes to those properties of an object whose values equal those in its row.
   ///
   /// An object without other changes then counts as unchanged: fetches return it with its stored
   /// values, and saves skip it (C-05).
@@ -159,7 +163,7 @@ extension ManagedObjectContext {
     return !object.hasChanges
   }
 
-  /// Returns the objects at the other end of a relationship.
+  /// Returns the objects at the other end of an object's relationship.
   func related(to object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if case .toOne = property.kind { return toOneTarget(of: object, property).map { [$0] } ?? [] }
     return loadedMembers(of: object, property)

@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   ///
   /// If the newest generation is to be pinned at the next read, the token is
   /// ``QueryGenerationToken/current`` until then. In a child context, which reads its parent's
-  /// generation, it is always `nil`.
+  /// generation, the token is always `nil`.
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }

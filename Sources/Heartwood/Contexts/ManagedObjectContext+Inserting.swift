@@ -96,7 +96,8 @@ extension ManagedObjectContext {
     return before?.pending ?? [:]
   }
 
-  /// Returns the access hooks for setting properties of new objects.
+  /// Returns the access hooks for new objects of an entity: `.writing` if setting their properties
+  /// must be reported to the context, and otherwise none.
   func hooksForNew(_ entity: EntityDescription) -> AccessHooks {
     tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints ? .writing : []
   }

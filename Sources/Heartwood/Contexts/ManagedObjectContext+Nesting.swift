@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Fills an object with the values of the parent's object.
+  /// Fills an object of this context with the values that the same object has in the parent.
   ///
   /// - Returns: `false` if the parent has no such object, or if it is deleted there.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
@@ -125,7 +125,8 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the members that the changed relationships of an object have in the parent, by slot.
+  /// Returns, by slot, the members that the parent's object has in each relationship that was
+  /// changed in this context.
   ///
   /// The members are recorded before anything is pushed, because pushing one side of a relationship
   /// changes both sides.
@@ -178,8 +179,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members that the parent's object gets when the edit made in this context is
-  /// merged.
+  /// Returns the members that a relationship of the parent's object has after the edit made in this
+  /// context is merged into it.
   ///
   /// - Parameter theirs: The parent's current members, which may differ from the members read here.
   private func merged(
@@ -193,8 +194,8 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// Returns the object with the given number if it is new or has a row, so that relationships can
-  /// refer to it.
+  /// Returns the object with the given number if it is new or has a row; otherwise, returns `nil`,
+  /// because no relationship may refer to it.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }

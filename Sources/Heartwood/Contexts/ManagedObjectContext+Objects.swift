@@ -2,8 +2,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
   /// The method does not read the store, and the row need not exist. A temporary ID identifies the
-  /// object that was inserted in this context, a parent or a child, even after a save. For such an
-  /// ID from elsewhere, the method returns a fault without a row.
+  /// object that was inserted in this context, a parent or a child, even after a save. For a
+  /// temporary ID from any other context, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
@@ -93,10 +93,10 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads the derived attributes of a row again.
+  /// Reads the derived attributes of an object from its row again.
   ///
-  /// They may differ even if the row's version is the same, because recomputing them does not
-  /// change the version.
+  /// Their values may differ even if the row's version is the same, because recomputing them does
+  /// not change the version.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
@@ -128,7 +128,8 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
-  /// Loads a fault from the parent, and returns `false` if the object is deleted there.
+  /// Loads an object from the parent context if it is a fault, and returns `false` if it is
+  /// deleted.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
@@ -179,7 +180,8 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .foreignObject,
         "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
-          + "context. Fetch or insert the object in this context.")
+          + "context. Pass it to its own context. If it has none, look it up here by its objectID, "
+          + "or insert it if it is new.")
     }
   }
 }
@@ -193,7 +195,8 @@ extension ManagedObjectContext: ObjectSource {
     return model.storage(of: number).flatMap { make(number, $0) }
   }
 
-  /// Creates the object of a row, as a fault.
+  /// Creates the object of a row, as a fault, or returns `nil` if the entity's class is not a
+  /// subclass of `ManagedObject`.
   private func make(_ number: ObjectNumber, _ storage: EntityStorage) -> ManagedObject? {
     guard let type = storage.entity.type as? ManagedObject.Type else { return nil }
     let object = type.init()
@@ -215,7 +218,7 @@ extension ManagedObjectContext: ObjectSource {
     fire(object) { try currentView() }
   }
 
-  /// Loads the values of a fault from a given generation.
+  /// Loads the values of a fault from the generation of a view.
   func fire(_ object: ManagedObject, in view: StoreView) {
     fire(object) { view }
   }
@@ -243,7 +246,8 @@ extension ManagedObjectContext: ObjectSource {
     }
   }
 
-  /// Handles a fault whose row or store no longer exists.
+  /// Treats a fault whose row or store no longer exists as deleted, or throws if the context's
+  /// settings do not allow that.
   private func markInaccessible(_ object: ManagedObject) throws {
     // In a pinned generation, the row may not exist yet, so a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),

@@ -1,7 +1,8 @@
 extension ManagedObjectContext {
   // MARK: Reading
 
-  /// Returns the target of a to-one relationship, which may be a fault.
+  /// Returns the target of a to-one relationship, which may be a fault, or `nil` if there is no
+  /// target.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     if object.isFault { fire(object) }
     switch object.target(property) {
@@ -70,10 +71,11 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Returns whether an object is hidden from a relationship because it was deleted here.
+  /// Returns whether the members of an object's relationship omit another object because it was
+  /// deleted in this context.
   ///
-  /// The object can still be among the stored members, because another context may have added it in
-  /// the meantime.
+  /// The deleted object can still be among the stored members, because another context may have
+  /// added it in the meantime.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -86,8 +88,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards members that were loaded without the objects deleted here, so that the next use loads
-  /// all members again.
+  /// Discards the loaded member lists that omit objects deleted in this context, so that the next
+  /// use loads the complete lists.
   func showHiddenMembers() {
     for number in hidingMembers {
       guard let object = registeredObject(number), let entity = object.entityDescription else {
@@ -212,8 +214,9 @@ extension ManagedObjectContext {
           + "its objectID in an attribute instead.")
     }
     fatalError(
-      "A relationship cannot refer to a \(type(of: object)) of another context. Look up the object "
-        + "in this context by its objectID.")
+      "A relationship cannot refer to a \(type(of: object)) that is not in this context. If the "
+        + "object is new, save it in its own context first. Then look it up in this context by its "
+        + "objectID.")
   }
 
   /// Removes a deleted object from one relationship, on both sides.
@@ -231,7 +234,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes an object from the other side of a relationship.
+  /// Removes an object from another object's side of a relationship.
   private func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -250,7 +253,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to the other side of a relationship.
+  /// Adds an object to another object's side of a relationship.
   ///
   /// If the other object can refer to only one object, its previous reference is removed on both
   /// sides.

@@ -40,7 +40,8 @@ extension ManagedObjectContext {
     return replacedObjects
   }
 
-  /// Removes a fault whose number belonged to no object, so that an object can get the number.
+  /// Removes the fault that was created for an unused number, if there is one, so that an object
+  /// can take the number.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

@@ -70,7 +70,8 @@ extension ManagedObjectContext {
     return otherStoreContexts.first { object.source === $0 }
   }
 
-  /// Returns the store context whose schema contains the entity of an object.
+  /// Returns the store context whose schema contains the entity of an object, or `nil` if there is
+  /// none.
   func storeContext(describing object: ManagedObject) -> ManagedObjectContext? {
     guard let entity = object.entityDescription else { return nil }
     return storeContexts.first { storeContext in
@@ -104,7 +105,7 @@ extension ManagedObjectContext {
     otherStoreContexts.reduce(inserted.all + updated.all + deleted.all) { $0 + $1.changedObjects }
   }
 
-  /// Throws if the store was removed.
+  /// Throws `removedStore` if the store was removed from the container.
   func requirePresent() throws {
     if model.isRemoved { throw group.removal(of: model) }
   }

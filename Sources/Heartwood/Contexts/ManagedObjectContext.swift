@@ -27,9 +27,9 @@ public final class ManagedObjectContext {
   /// The check that detects simultaneous use of the context, its parents and its children by two
   /// threads, or `nil` if the check is off.
   let confinement: ConfinementCheck?
-  /// A name for the log and the history.
+  /// The name of the context in the log and in the history.
   public var name: String?
-  /// The author of the changes, for the history.
+  /// The author that the history records for the context's changes.
   public var transactionAuthor: String?
   /// The policy for conflicts in a save.
   ///
@@ -41,9 +41,9 @@ public final class ManagedObjectContext {
   public var shouldDeleteInaccessibleFaults = true
   /// A closure that decides whether an object whose row no longer exists is treated as deleted.
   ///
-  /// It overrides ``shouldDeleteInaccessibleFaults`` for individual objects. It is not called while
-  /// objects are being deleted, or by methods such as `existingObject(_:with:)`, which report a
-  /// missing row in their results.
+  /// If it is `nil`, ``shouldDeleteInaccessibleFaults`` decides for all objects. The closure is not
+  /// called while objects are being deleted, or by methods such as `existingObject(_:with:)`, which
+  /// report a missing row in their results.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context retains all its objects, not only changed ones.
   public var retainsRegisteredObjects = false {
@@ -54,7 +54,7 @@ public final class ManagedObjectContext {
       }
     }
   }
-  /// The error of the first object that could not be read.
+  /// The error of the first object that could not be read, or `nil` if there was none.
   ///
   /// Fetches and saves throw this error until ``reset()`` is called.
   public internal(set) var faultError: (any Error)?
@@ -81,7 +81,8 @@ public final class ManagedObjectContext {
   /// The numbers of objects whose loaded member lists omit objects that were deleted in this
   /// context.
   var hidingMembers: Set<ObjectNumber> = []
-  /// The generation of the last save, if all objects of the context were up to date with it.
+  /// The generation of the last save, if all objects of the context were up to date with it;
+  /// otherwise, `nil`.
   var upToDate: Generation?
   var undoLog: UndoLog?
   /// The observers of the context's changes.
@@ -170,7 +171,7 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }
   }
-  /// All registered objects.
+  /// All objects that are registered in the context, including faults.
   public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }
 
   private func gather(_ list: (ManagedObjectContext) -> [ManagedObject]) -> Set<ManagedObject> {
@@ -279,14 +280,15 @@ public final class ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The context of the object, or `nil` before it is inserted and after the context is
-  /// deallocated.
+  /// The context of the object, or `nil` if the object is in no context, for example before it is
+  /// inserted.
   public final var managedObjectContext: ManagedObjectContext? { storeContext?.rootContext }
 
-  /// The store context of the object.
+  /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left its context and still had a row, as far as the context knew.
+  /// Whether the object has left its context and, as far as the context knew, had a row at that
+  /// time.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.

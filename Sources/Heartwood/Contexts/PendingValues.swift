@@ -69,7 +69,7 @@ struct PendingValues {
 }
 
 extension StoredValue {
-  /// A representation that is the same for all equal values.
+  /// The value in a form that is the same for all values that compare equal, for use as a key.
   fileprivate var asKey: StoredValue {
     switch self {
     case .string(let text): .string(text.composed)
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object whose row has the given unique value.
+  /// Returns the object whose row has the given unique value, or `nil` if there is none.
   ///
   /// - Precondition: The context has no parent.
   func storedObject(

@@ -15,8 +15,8 @@ struct AccessPath {
   /// Whether entries are read backwards to yield the requested order, or `nil` if the path does not
   /// yield that order.
   var direction: Bool?
-  /// The number of leading sort terms by which the path orders the rows, if these are not all
-  /// terms; otherwise `nil`.
+  /// The number of leading sort terms by which the path orders the rows, or `nil` if it orders them
+  /// by all terms or by none.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -72,13 +72,15 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The partial order of the index and the size of the groups to sort, or `nil` if the index has
-    /// no partial order.
+    /// The number of leading terms by which the index orders rows, whether it is read backwards,
+    /// and the estimated size of a group to sort; `nil` if rows are not sorted in groups.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// Returns the leading terms by which an index orders rows, and the size of the groups to sort,
-  /// or `nil` if sorting in groups is impossible or of no use.
+  /// Returns the number of leading terms by which an index orders rows, whether it is read
+  /// backwards, and the estimated size of a group to sort.
+  ///
+  /// Returns `nil` if sorting in groups is impossible or of no use.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
@@ -147,7 +149,8 @@ struct AccessPlanner {
       return paths
     }
 
-    /// Returns the path that uses the two most selective indexes on different properties.
+    /// Returns the path that uses the two most selective indexes on different properties, or `nil`
+    /// if there are no two such indexes.
     func intersection() -> AccessPath? {
       let narrow = candidates.filter { !$0.use.slots.isEmpty && $0.use.keys.isEmpty }
         .sorted { $0.count < $1.count }

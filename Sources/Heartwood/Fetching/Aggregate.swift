@@ -55,12 +55,12 @@ extension Aggregate where Value == Int {
 extension Aggregate where Value: AttributeValue & Numeric {
   /// The sum of an attribute, or 0 if there are no values.
   ///
-  /// Computing it throws `numericOverflow` if the sum does not fit in the type of the attribute.
+  /// Computing the sum throws `numericOverflow` if it does not fit in the type of the attribute.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
   /// The sum of the non-`nil` values of an attribute, or 0 if there are none.
   ///
-  /// Computing it throws `numericOverflow` if the sum does not fit in the type of the attribute.
+  /// Computing the sum throws `numericOverflow` if it does not fit in the type of the attribute.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
 
   private static func total(_ keyPath: AnyKeyPath) -> Aggregate {
@@ -72,8 +72,8 @@ extension Aggregate where Value: AttributeValue & Numeric {
           if let value = total.value { return value }
           throw ObjectGraphError(
             .numericOverflow,
-            "The sum does not fit in \(Value.self), the type of the attribute. Declare the "
-              + "attribute with a wider type.")
+            "The sum does not fit in \(Value.self), the type of the attribute. Aggregate fewer "
+              + "objects, or declare the attribute with a wider type.")
         })
     }
   }

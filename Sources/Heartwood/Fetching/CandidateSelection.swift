@@ -12,10 +12,10 @@ struct CandidateSelection {
   /// Otherwise, it is read at the end, because most candidates may be dropped before that.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
-  /// The number of leading terms whose values define the groups of candidates, or `nil` if there
-  /// are no groups.
+  /// The number of leading sort terms whose values are equal within a group of candidates, or `nil`
+  /// if candidates do not arrive in groups.
   private let leadingTermCount: Int?
-  /// The sort keys of the last candidate, if candidates are grouped.
+  /// The sort keys of the last candidate, if candidates arrive in groups.
   private var lastKeys: FetchOrder.Keys?
 
   /// The number of candidates, in addition to twice the limit, that are collected before they are
@@ -52,7 +52,8 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether a candidate starts a group after the one in which the limit was reached.
+  /// Returns whether a candidate starts a group after the one in which the limit was reached, so
+  /// that it cannot be in the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys
@@ -64,8 +65,9 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Returns the first candidates in the order of the plan, or all candidates if the order requires
-  /// comparing objects.
+  /// Returns the candidates in the order of the plan, up to its limit.
+  ///
+  /// If sorting requires comparing objects, returns all candidates unsorted.
   func first(
     of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
   ) -> [ManagedObjectContext.Candidate] {

@@ -33,7 +33,7 @@ struct EntryTies {
     return true
   }
 
-  /// Calls `body` with the pending entries in order, and returns whether to continue.
+  /// Calls `body` with the remaining entries in order, and returns whether to continue.
   mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

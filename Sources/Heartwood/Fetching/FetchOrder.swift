@@ -60,12 +60,12 @@ struct FetchOrder {
   /// Whether objects with equal values are in the reverse order of their rows.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the object in a scope.
+  /// Returns the sort keys of the object to which a scope is set.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
 
-  /// Returns whether one object comes before another.
+  /// Returns whether the object with the first sort keys comes before the one with the second.
   func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
     for (position, term) in terms.enumerated() {
       let order = term.order(first.values[position], second.values[position])
@@ -117,8 +117,8 @@ extension FetchOrder.Term {
       isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 
-  /// Returns a negative number if the first value precedes the second and a positive number if it
-  /// follows, as if the term were not reversed.
+  /// Returns a negative number if the first value precedes the second, a positive number if it
+  /// follows, and 0 if they are equal, even if the term is reversed.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
@@ -142,7 +142,7 @@ extension QueryType {
 }
 
 extension QueryResolver {
-  /// Resolves a key path of the fetched object.
+  /// Returns the query term for a key path of the fetched object.
   func term(at keyPath: AnyKeyPath) throws -> QueryTerm {
     var expression = QueryExpression.variable(0)
     for step in try schema.path(keyPath) {
@@ -158,8 +158,8 @@ extension StoredValue {
     first.sortOrder(relativeTo: second, isDecimal: false) < 0
   }
 
-  /// Returns a negative number if this value precedes the other, and a positive number if it
-  /// follows.
+  /// Returns a negative number if this value precedes the other, a positive number if it follows,
+  /// and 0 if they are equal.
   fileprivate func sortOrder(relativeTo other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }

@@ -6,7 +6,8 @@ struct FetchPlan {
   /// The order by stored values, or `nil` if the descriptors compare anything else, so that the
   /// objects themselves must be compared.
   let order: FetchOrder?
-  /// The maximum number of objects needed, including those that the offset skips.
+  /// The maximum number of objects needed, including those that the offset skips, or `nil` for no
+  /// limit.
   let limit: Int?
 
   /// Resolves a request.
@@ -68,7 +69,7 @@ struct FetchPlan {
   /// The numbers that the objects named by the conditions had at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
-  /// The number of variables in a scope.
+  /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
   /// Whether there are no conditions, so that every row matches.
@@ -108,8 +109,9 @@ struct FetchPlan {
     resolved.storages.contains { $0.number == number.entity }
   }
 
-  /// Returns a function that reads the value at a key path of an object, or the object itself if
-  /// the key path is `nil`.
+  /// Returns a function that reads the value at a key path of an object.
+  ///
+  /// If the key path is `nil`, the function returns a reference to the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
     guard let keyPath else { return { $0.own } }
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
@@ -124,12 +126,12 @@ struct FetchPlan {
 
   // MARK: Conditions
 
-  /// Returns whether an object matches, based on its values in memory.
+  /// Returns whether an object meets all conditions, based on its values in memory.
   func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
     try scope.with(object) { try holds(in: scope) }
   }
 
-  /// Returns whether the object in a scope matches.
+  /// Returns whether the object to which a scope is set meets all conditions.
   func holds(in scope: QueryScope) throws -> Bool {
     for condition in resolved.conditions where try !condition(scope) { return false }
     return true
@@ -209,7 +211,7 @@ extension FetchPlan {
     /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// The demands of these conditions that lookups can serve.
+    /// Those demands of the conditions that lookups can serve.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
     let referencedEntities: [EntityDescription]
@@ -243,7 +245,7 @@ extension FetchPlan {
       variableCount = other.variableCount
     }
 
-    /// The request for the same rows without conditions.
+    /// The request without its conditions, for all rows of the same entities.
     var everything: ResolvedRequest { ResolvedRequest(everythingOf: self) }
   }
 }

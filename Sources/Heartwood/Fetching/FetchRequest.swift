@@ -65,7 +65,7 @@ public struct FetchRequest<M: ManagedObject> {
   /// The number of leading objects to skip.
   var offset: Int { max(0, fetchOffset) }
 
-  /// The maximum number of objects.
+  /// The maximum number of objects, at least 0, or `nil` for no limit.
   var limit: Int? { fetchLimit.map { max(0, $0) } }
 
   /// The sum of the offset and the limit, or `nil` if there is no limit.

@@ -9,13 +9,13 @@ struct IndexUse {
   let keys: [Key]
   /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]
-  /// The slots whose demands the index serves.
+  /// The slots of the properties whose demands the index serves.
   let slots: [Int]
-  /// The attributes by which the entries are ordered.
+  /// The slots of the attributes by which the entries are ordered.
   ///
   /// The attributes that precede them in the index have the same values in all entries.
   let orderedSlots: [Int]
-  /// The attributes that have the same values in all entries.
+  /// The slots of the attributes that have the same values in all entries.
   let fixedSlots: [Int]
 }
 
@@ -113,8 +113,9 @@ extension IndexUse {
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
   }
 
-  /// Creates an index use that looks up a single key in a unique index, which is the most common
-  /// case.
+  /// Creates an index use that looks up a single key in a unique index.
+  ///
+  /// This is the most common case. In all other cases, the result is `nil`.
   private init?(
     lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
   ) {

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   /// An object found by a fetch.
   struct Candidate {
     let number: ObjectNumber
-    /// The sort keys, unless the object was found in order.
+    /// The sort keys, or `nil` if they are not needed because the object was found in order.
     var keys: FetchOrder.Keys?
     /// The object, if requested.
     var object: ManagedObject?
@@ -86,7 +86,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the objects of this context that match a plan and were not changed in a child context.
+  /// Returns the objects of this context that match a plan and were not changed in a child context,
+  /// as candidates of the child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext
@@ -107,7 +108,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a candidate with the requested content of an object in memory.
+  /// Returns a candidate for an object that is in memory, with its sort keys and the requested
+  /// content.
   private func candidate(
     _ object: ManagedObject, _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> Candidate {
@@ -119,7 +121,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the requested content of the row in a scope.
+  /// Reads the requested content of a candidate from its row, to which the scope is set.
   private func complete(
     _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
     _ record: RecordView, _ scope: QueryScope
@@ -132,7 +134,7 @@ extension ManagedObjectContext {
     candidate.isComplete = true
   }
 
-  /// Reads the requested content of the rows that were selected.
+  /// Reads the requested content of those selected candidates that do not have it yet.
   private func completeAll(
     _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
     _ view: StoreView, _ scope: QueryScope
@@ -163,10 +165,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object with the given number if it is registered and has changes.
+  /// Returns the object with the given number if it is registered and has changes; otherwise,
+  /// `nil`.
   ///
-  /// An object that was set to the values of its row has none: its row may be newer than its values
-  /// in memory (C-05).
+  /// Setting an object to the values of its row is not a change: a fetch then evaluates the row,
+  /// which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),
       object.hasChanges, !discardNoOpEdits(of: object)

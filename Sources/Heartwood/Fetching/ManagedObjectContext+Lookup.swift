@@ -31,8 +31,8 @@ extension ManagedObjectContext {
     guard let index else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name).\(property.name) is not unique. Declare Unique(\\\(entity.name)."
-          + "\(property.name)), or fetch with a predicate.")
+        "\(entity.name).\(property.name) has no Unique declaration of its own. Declare "
+          + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
     // NaN does not equal any value.

@@ -24,8 +24,8 @@ extension IndexUse {
 
   /// Returns the estimated number of rows in the first group that a plan reads in this order.
   ///
-  /// Returns `nil` if the plan has no bound at which the group starts, such as the last key of the
-  /// previous page of results.
+  /// The rows of a group have equal values of the leading terms. Returns `nil` if the plan has no
+  /// bound at which the first group starts, such as the last key of the previous page of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {

@@ -13,7 +13,7 @@ struct RowSearch {
     path = try AccessPlanner(plan: plan, view: view, model: model).best()
   }
 
-  /// Creates a search over known rows.
+  /// Creates a search over the rows with the given numbers.
   init(
     _ plan: FetchPlan, of numbers: [ObjectNumber], _ view: StoreView, _ model: StoreModel
   ) {

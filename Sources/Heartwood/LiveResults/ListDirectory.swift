@@ -9,8 +9,8 @@ struct ListDirectory {
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []
-    /// For the middle of each span of the binary search, the greatest upper bound in that span, or
-    /// `nil` if a range in the span has no upper bound.
+    /// The greatest upper bound in each span of the binary search, stored at the middle of the
+    /// span, or `nil` if a range in the span has no upper bound.
     private var ends: [StoredValue?] = []
 
     struct Range {

@@ -93,8 +93,10 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the most selective demand, preferring values to ranges, and ranges with two bounds to
-  /// ranges with only one.
+  /// Returns the property with the most selective demand of a plan, and the required ranges, or
+  /// `nil` if no demand can be used.
+  ///
+  /// The method prefers values to ranges, and ranges with two bounds to ranges with only one.
   private static func wanted(
     _ plan: FetchPlan
   ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {
@@ -110,12 +112,14 @@ final class LiveQuery {
   /// The order of the entries in a list.
   var treeOrder: FetchOrder { plan.order ?? .byRow }
 
-  /// The number of entries that a list with a limit keeps.
+  /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// This is more than the list shows, so that not every removal requires a fetch.
+  /// It is greater than the number of entries that the list shows, so that not every removal
+  /// requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
-  /// Returns the cost of a fetch, in units of one sequentially read row.
+  /// Returns the cost of a fetch, in units of one sequentially read row, or 0 if the list must be
+  /// refetched in any case.
   func fetchCost(_ view: StoreView, _ model: StoreModel) throws -> Double {
     guard !fetchesAgain else { return 0 }
     return try AccessPlanner(plan: plan.limited(to: maxKeptCount), view: view, model: model).best()
@@ -209,7 +213,8 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// Returns the values of attributes and to-one relationships in memory, by slot.
+  /// Returns the values that the object's attributes and to-one relationships have in memory, by
+  /// slot.
   func columnValues() throws -> [StoredValue] {
     // Load a fault, which would otherwise have the declared values.
     source?.fire(self)

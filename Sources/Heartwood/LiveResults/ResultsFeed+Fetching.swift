@@ -1,6 +1,7 @@
 // Refetches lists if that is cheaper than examining the changes.
 extension ResultsFeed {
-  /// The number of changed rows at which the costs are first compared.
+  /// The number of changed rows at which the cost of examining them is first compared with that of
+  /// refetching the lists.
   private static let manyRows = 2000
   /// The cost of examining a changed object, or of comparing an object that stays in a list, in
   /// units of one sequentially read row.

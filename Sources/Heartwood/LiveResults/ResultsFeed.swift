@@ -213,7 +213,7 @@ final class ResultsFeed: ContextFollower {
     return new
   }
 
-  /// Returns the lists that contain an object, or that may contain it now.
+  /// Returns the lists that may have contained an object before the update, or may contain it now.
   private func candidates(
     for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
     _ view: StoreView
@@ -234,7 +234,7 @@ final class ResultsFeed: ContextFollower {
     return search.lists
   }
 
-  /// Evaluates an object in the lists that it may belong to.
+  /// Evaluates an object against the conditions of the lists that it may belong to.
   private func examine(
     _ number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
     _ changes: ValueChanges

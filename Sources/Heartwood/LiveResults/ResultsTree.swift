@@ -115,7 +115,7 @@ final class ResultsTree {
     return result
   }
 
-  /// The last entry.
+  /// The last entry, or `nil` if the list is empty.
   var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
   private func location(of position: Int) -> (leaf: Node, position: Int) {

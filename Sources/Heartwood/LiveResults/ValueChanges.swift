@@ -6,9 +6,9 @@ final class ValueChanges {
   private let after: StoreView
   /// Whether the rows of the shown generation can be read.
   private let isReadable: Bool
-  /// The results so far for lists that include unsaved changes.
+  /// The results so far for lists that include unsaved changes, by object.
   private var known: [ObjectNumber: Bool] = [:]
-  /// The results so far for lists that exclude unsaved changes.
+  /// The results so far for lists that exclude unsaved changes, by object.
   private var knownOfRows: [ObjectNumber: Bool] = [:]
 
   init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {
@@ -18,7 +18,8 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Returns whether an object that exists before and after the change has different values.
+  /// Returns whether an object that existed before the change, and still exists, has different
+  /// values.
   ///
   /// - Complexity: Two row reads when an object is first examined.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {

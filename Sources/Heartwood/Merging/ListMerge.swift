@@ -36,7 +36,8 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Inserts the additional members of another list, each after its predecessor in that list.
+  /// Inserts the members that only the other list contains, each after its predecessor in that
+  /// list.
   ///
   /// Members at the end of the other list are added at the end.
   private static func insert(

@@ -1,5 +1,6 @@
 extension ManagedObjectContext {
-  /// Turns an object into a fault, or reads it again and keeps its unsaved changes.
+  /// Turns an object into a fault or, if `mergeChanges` is `true`, reads it again and keeps its
+  /// unsaved changes.
   ///
   /// - Parameters:
   ///   - object: An object of this context.

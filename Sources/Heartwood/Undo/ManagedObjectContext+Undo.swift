@@ -143,7 +143,7 @@ extension ManagedObjectContext {
     if let target { join(object, target, inverse) }
   }
 
-  /// Removes an object from one side of a relationship, if it is there.
+  /// Removes a member from an object's side of a relationship, if it is there.
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to one side of a relationship, unless it is already there.
+  /// Adds a member to an object's side of a relationship, unless it is already there.
   private func join(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {

@@ -121,7 +121,7 @@ final class UndoLog {
 
   /// Starts an undo, and returns the steps to revert, in reverse order.
   ///
-  /// The changes that are made while reverting these steps can be redone.
+  /// Reverting these steps makes further changes, which are recorded so that they can be redone.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing

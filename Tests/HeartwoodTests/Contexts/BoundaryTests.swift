@@ -193,7 +193,7 @@ struct BoundaryTests {
       Car(context: first).owner = Person(context: second)
       withExtendedLifetime((first, second)) {}
     }
-    #expect(message(context).contains("Look up the object in this context by its objectID"))
+    #expect(message(context).contains("look it up in this context by its objectID"))
     let store = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let containers = try (0..<2).map { _ in try PersistentContainer.inMemory(schema: people) }
       let contexts = containers.map { $0.newContext() }

@@ -22,7 +22,7 @@ struct ProgrammerErrorTests {
       let contexts = (container.newContext(), container.newContext())
       Order(context: contexts.0).lines.append(OrderLine(context: contexts.1))
     }
-    #expect(message(related).contains("Look up the object in this context"))
+    #expect(message(related).contains("look it up in this context"))
     let deleted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
