@@ -12,13 +12,14 @@ public struct ResultsChange: Sendable {
   /// other. The first save of an object changes its ID: the temporary ID is removed, and the
   /// permanent ID is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// The objects that did not move relative to each other, but have new values of attributes or
-  /// to-one relationships, in list order.
+  /// The objects that were not removed, inserted or moved, but whose attributes or to-one
+  /// relationships have new values, in list order.
   public let updated: [ManagedObjectID]
   /// The difference between the old and new section names; empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>
-  /// The generation that the list now shows, together with the context's unsaved changes.
+  /// The generation that the list now shows.
   ///
-  /// It is `nil` if the generation has no token, as in a child context.
+  /// The list also reflects the context's unsaved changes. This property is `nil` if the generation
+  /// has no token, as in a child context.
   public let generation: QueryGenerationToken?
 }

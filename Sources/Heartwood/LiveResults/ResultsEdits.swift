@@ -1,8 +1,9 @@
-/// The entries removed from and inserted into a list, with their old or new positions.
+/// The edits that turn one version of a list into another: removed entries with their old
+/// positions, and inserted entries with their new positions.
 ///
-/// An entry that was reinserted at its old position, relative to the entries that stayed, is
-/// treated as an entry that stayed. The edits suffice to convert between the old and new positions
-/// of all entries that stayed.
+/// An entry that was removed and then reinserted at the same position, relative to the entries that
+/// stayed, counts as an entry that stayed. The edits are enough to convert between the old and new
+/// positions of all entries that stayed.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -18,7 +19,7 @@ struct ResultsEdits {
   /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
 
-  /// Creates the edits, without entries that were reinserted at their old position.
+  /// Creates the edits, leaving out entries that were removed and reinserted at the same position.
   ///
   /// - Parameter areTogether: A closure that returns whether two entries are in the same section.
   init(
@@ -48,7 +49,7 @@ struct ResultsEdits {
 
   /// Returns the edits that turn one list into another, and the entries that need not move.
   ///
-  /// - Complexity: O(entries · log entries), or less if most entries are in the same order.
+  /// - Complexity: O(n log n) for lists of n entries.
   static func between(
     _ old: [Entry], _ new: [Entry], areTogether: (Entry, Entry) -> Bool
   ) -> (edits: ResultsEdits, stays: Set<ObjectNumber>) {
@@ -71,8 +72,8 @@ struct ResultsEdits {
 
   /// Returns the indices of a longest increasing subsequence, whose elements need not move.
   ///
-  /// For each length, the method keeps the least element with which an increasing subsequence of
-  /// that length can end (C. Schensted, 1961).
+  /// For each length, the method keeps track of the smallest element that can end an increasing
+  /// subsequence of that length (C. Schensted, 1961).
   static func longestIncreasingSubsequence(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []
@@ -106,15 +107,17 @@ struct ResultsEdits {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// Returns how many of the entries before a position stayed, or `nil` if the entry at the
-  /// position did not stay.
+  /// Returns the number of entries before a position that stayed in the list, or `nil` if the entry
+  /// at the position did not stay.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
     if index < others.count, others[index].position == position { return nil }
     return position - index
   }
 
-  /// Returns the position that is preceded by the given number of entries that stayed.
+  /// Returns the position of an entry that stayed.
+  ///
+  /// - Parameter stayed: The number of entries before it that stayed as well.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {
@@ -137,8 +140,8 @@ struct ResultsEdits {
 
   /// Returns the edits within a window of the list.
   ///
-  /// They include entries that entered or left the window because entries before it were removed or
-  /// inserted.
+  /// The result includes entries that moved into or out of the window because entries before the
+  /// window were removed or inserted.
   ///
   /// - Parameters:
   ///   - window: The positions of the window, which may extend beyond the list.

@@ -3,12 +3,12 @@ extension ResultsFeed {
   /// The number of changed rows at which the cost of examining them is first compared with that of
   /// refetching the lists.
   private static let manyRows = 2000
-  /// The cost of examining a changed object, or of comparing an object that stays in a list, in
-  /// units of one sequentially read row.
+  /// The cost of examining a changed object, or of comparing an object that stays in a list,
+  /// relative to the cost of reading one row sequentially.
   private static let examinationCost = 8.0
 
-  /// Returns a function that decides whether examining a number of rows is cheaper than refetching
-  /// all lists.
+  /// Returns a function that decides whether examining `count` changed rows is cheaper than
+  /// refetching all lists.
   func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
     var next = Self.manyRows
     var cost: Double?
@@ -28,7 +28,10 @@ extension ResultsFeed {
     }
   }
 
-  /// Updates all registered objects as a fetch would, because it is unknown which objects changed.
+  /// Updates all loaded objects from their rows, as a fetch would.
+  ///
+  /// This is done if the lists are refetched, so that the changed objects are not examined one by
+  /// one.
   func refreshRegistered(_ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     let objects = storeContext.allRegistered().filter {

@@ -2,22 +2,23 @@
 ///
 /// Changes come from two sources. The context reports changes to its own objects, which are
 /// recorded as they happen. Other changes are found by comparing the generation that the lists show
-/// with the generation that the context reads now. Each changed object is examined once, and is
-/// evaluated by the lists of its entity that it may belong to.
+/// with the generation that the context reads now. Each changed object is examined once, and only
+/// the lists that it may belong to evaluate it.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directories of the lists by entity, without the lists that are always refetched; `nil` if
-  /// they must be created again because a list was added or removed.
+  /// The directory of the lists of each entity, or `nil` if the directories must be rebuilt, for
+  /// example because a list was added or removed.
+  ///
+  /// Lists that are always refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
-  /// The view of the generation that the lists show, to which the context's changes are applied.
+  /// The view of the generation that the lists show, without the context's unsaved changes.
   private var shownView: StoreView?
-  /// The values of objects with unsaved changes, as the lists show them; a deleted object has no
-  /// values.
+  /// The values that the lists show for objects with unsaved changes; `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -30,7 +31,7 @@ final class ResultsFeed: ContextFollower {
   private var isUpdating = false
   /// The number of examined rows and objects, for measurements.
   private(set) var examinedCount = 0
-  /// The number of times that lists evaluated objects, for measurements.
+  /// The number of times that a list evaluated an object, for measurements.
   private(set) var evaluationCount = 0
 
   init(_ storeContext: ManagedObjectContext) { self.storeContext = storeContext }
@@ -91,8 +92,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Updates all lists to the results that fetches would return now.
   ///
-  /// If rows cannot be read, the context records the error as it does for a fault, and the lists
-  /// are unchanged.
+  /// If rows cannot be read, the lists are unchanged, and the context records the error as it does
+  /// if a fault cannot be loaded.
   func updateLists() {
     do { try update() } catch { storeContext.recordFaultError(error) }
   }
@@ -137,7 +138,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Determines the changes and applies them to the lists.
   ///
-  /// - Returns: Functions that notify the observers.
+  /// - Returns: Closures that notify the observers of the changed lists, for the caller to call.
   private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
     var numbers: Set<ObjectNumber> = []
     for object in changed { numbers.insert(object.number) }
@@ -188,7 +189,8 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Returns the objects whose rows or members differ between the shown generation and a new one,
-  /// or `nil` if these objects are unknown, or are so many that refetching the lists is cheaper.
+  /// or `nil` if they cannot be determined, or if there are so many that refetching the lists is
+  /// cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -278,8 +280,8 @@ final class ResultsFeed: ContextFollower {
     storeContext.registered[number]?.takeUnretainedValue()
   }
 
-  /// Returns the object with the given number if its unsaved changes replace the values of its row
-  /// in a list.
+  /// Returns the object with the given number if the query includes unsaved changes and the object
+  /// has any; otherwise `nil`.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil

@@ -37,7 +37,7 @@ struct SectionCounts {
 
   init() {}
 
-  /// Counts sorted entries by section.
+  /// Counts the entries of each section; the entries must be sorted.
   init(_ entries: [ResultsTree.Entry], _ term: FetchOrder.Term?) {
     guard let term else { return }
     for entry in entries {

@@ -1,9 +1,9 @@
 /// The ordered objects of a list, with fast lookup of positions.
 ///
 /// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
-/// object to its leaf. Finding, inserting, removing and locating an object touch only one leaf and
-/// its ancestors. Empty nodes are removed, but other nodes are never merged, so that removed
-/// entries leave room for new ones.
+/// object to its leaf. Looking up, inserting or removing an object, or finding its position,
+/// touches only one leaf and its ancestors. Empty nodes are removed, but nodes are never merged, so
+/// the space that removed entries leave in a node remains available for new ones.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
@@ -32,7 +32,7 @@ final class ResultsTree {
       return node.entries[0].keys
     }
 
-    /// Returns the index of an object in this leaf.
+    /// Returns the index of an object's entry in this leaf, which must contain the object.
     func position(of number: ObjectNumber) -> Int {
       guard let position = entries.firstIndex(where: { $0.number == number }) else {
         preconditionFailure("An object is not in the leaf to which the table maps it.")
@@ -41,14 +41,15 @@ final class ResultsTree {
     }
   }
 
-  /// The maximum number of entries in a leaf and of children in any other node, which take up a few
-  /// cache lines.
+  /// The maximum number of entries in a leaf, or of children in any other node.
+  ///
+  /// It is small, so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
   private var root = Node(parent: nil)
   private var leaves = NumberTable<Node>()
-  /// The number of comparisons, for measurements.
+  /// The number of sort key comparisons so far, for measurements.
   private(set) var comparisons = 0
 
   /// Creates a tree from sorted entries.
@@ -151,13 +152,13 @@ final class ResultsTree {
 
   // MARK: Modification
 
-  /// Stores an object in its entry.
+  /// Stores a reference to an object in the object's entry, if the list contains the object.
   func hold(_ object: ManagedObject, _ number: ObjectNumber) {
     guard let leaf = leaves[number] else { return }
     leaf.entries[leaf.position(of: number)].object = object
   }
 
-  /// Inserts an entry at its position.
+  /// Inserts an entry at the position that its sort keys determine.
   func insert(_ entry: Entry) {
     var node = root
     while !node.isLeaf { node = node.children[child(of: node, for: entry.keys)] }
@@ -190,7 +191,8 @@ final class ResultsTree {
     return entry
   }
 
-  /// Returns whether sort keys precede those of the last entry.
+  /// Returns whether an entry with the given sort keys would precede the last entry, or `false` if
+  /// the list is empty.
   func isBeforeLast(_ keys: FetchOrder.Keys) -> Bool {
     guard let last else { return false }
     return areInOrder(keys, last.keys)
@@ -201,8 +203,10 @@ final class ResultsTree {
     return order.areInOrder(first, second)
   }
 
-  /// Returns the child for an entry with these sort keys: the last child whose first entry does not
-  /// follow the keys.
+  /// Returns the index of the child into which to insert an entry with the given sort keys.
+  ///
+  /// This is the last child whose first entry does not sort after the keys, or the first child if
+  /// there is none.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {

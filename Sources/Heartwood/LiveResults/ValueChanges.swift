@@ -1,14 +1,14 @@
-/// Determines, once for each object, whether its values differ from those that the lists of a feed
-/// show.
+/// Determines whether the values of objects differ from those that the lists of a feed show, and
+/// caches the result for each object.
 final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?
   private let after: StoreView
   /// Whether the rows of the shown generation can be read.
   private let isReadable: Bool
-  /// The results so far for lists that include unsaved changes, by object.
+  /// The cached results for lists that include unsaved changes, by object.
   private var known: [ObjectNumber: Bool] = [:]
-  /// The results so far for lists that exclude unsaved changes, by object.
+  /// The cached results for lists that exclude unsaved changes, by object.
   private var knownOfRows: [ObjectNumber: Bool] = [:]
 
   init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {
@@ -18,8 +18,8 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Returns whether an object that existed before the change, and still exists, has different
-  /// values.
+  /// Returns whether an object's values have changed, or `false` if the object did not exist before
+  /// the change or no longer exists.
   ///
   /// - Complexity: Two row reads when an object is first examined.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {
@@ -37,7 +37,8 @@ final class ValueChanges {
 
   /// Returns whether the values of an object have changed.
   ///
-  /// - Parameter shown: The values that the lists show, or `nil` if they are the values of the row.
+  /// - Parameter shown: The values that the lists show, or `nil` if the lists show the values of
+  ///   the row.
   private func differs(
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {

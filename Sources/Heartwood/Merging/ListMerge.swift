@@ -1,10 +1,10 @@
-/// The three-way merge of the order of a to-many relationship.
+/// A three-way merge of two versions of the list of an ordered to-many relationship.
 struct ListMerge {
-  /// The list from which both sides started, or `nil` if one side has not read the list.
+  /// The common ancestor of the two lists, or `nil` if it is unknown.
   let base: [ObjectNumber]?
   /// The list in the store.
   let theirs: [ObjectNumber]
-  /// The list in the object, or `nil` if it is not loaded.
+  /// The object's list, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
   /// Whether the object's order wins if both sides changed the order.
   let prefersMine: Bool
@@ -36,10 +36,10 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Inserts the members that only the other list contains, each after its predecessor in that
-  /// list.
+  /// Returns `list` with the members that only `others` contains, each inserted after its
+  /// predecessor in `others`.
   ///
-  /// Members at the end of the other list are added at the end.
+  /// Such members at the end of `others` are appended.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

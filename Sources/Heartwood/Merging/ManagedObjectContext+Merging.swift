@@ -25,7 +25,9 @@ extension ManagedObjectContext {
       token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
   }
 
-  /// The state up to which the context has merged; if there is no token, it has merged nothing.
+  /// The state up to which the context has merged the changes of other contexts.
+  ///
+  /// The token is `nil` if no transaction has been merged.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
@@ -78,10 +80,11 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads all objects that other contexts have changed.
+  /// Rereads all loaded objects without unsaved changes, because other contexts may have changed
+  /// them.
   ///
-  /// This is necessary after a save has merged some of these changes, because the other objects
-  /// would be inconsistent with the merged ones.
+  /// This is necessary after a save has merged other contexts' changes to some objects. Otherwise,
+  /// the remaining objects would be inconsistent with the merged ones.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
@@ -179,8 +182,8 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Parameter change: A change of kind ``ContextChange/Kind/didSave``. Other kinds are ignored,
-  ///   because they have not changed a store.
-  /// - Throws: As ``mergeChanges(_:)``.
+  ///   because they do not describe changes to a store.
+  /// - Throws: The same errors as ``mergeChanges(_:)``.
   /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(from change: ContextChange) throws {
     guard change.kind == .didSave else { return }
@@ -200,7 +203,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Advances to the newest generation, from which merged objects are read.
+  /// Advances the context to the newest generation, and returns the view from which to read the
+  /// merged objects.
   private func beginMerging(of store: UUID) throws -> StoreView {
     guard parent == nil else {
       throw ObjectGraphError(

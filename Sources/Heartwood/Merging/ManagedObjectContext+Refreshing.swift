@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - object: An object of this context.
-  ///   - mergeChanges: Whether unsaved changes are kept.
+  ///   - mergeChanges: Whether to keep unsaved changes.
   ///   - force: Whether to discard unsaved changes to relationships as well. The inverses of these
   ///     relationships remain changed, so the two sides are inconsistent until both objects are
   ///     refreshed.
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
     let property: PropertyDescription
     /// The target in this context.
     let target: ToOneTarget
-    /// The target that the row had when the object was last read.
+    /// The target that was stored in the row when the object was last read.
     let original: StoredValue?
   }
 
@@ -106,8 +106,9 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Fills a changed object again from its row or from the parent's object, which becomes the base
-  /// of the object's changes.
+  /// Rereads the values of a changed object from its row or from the parent's object.
+  ///
+  /// These values become the new base of the object's unsaved changes.
   ///
   /// - Returns: `false` if the row or the parent's object is missing.
   private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
@@ -129,8 +130,8 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Discards edits to members if other contexts have made the same edits, and merges changed
-  /// ordered lists with the lists of the store or of the parent.
+  /// Discards edits to members that other contexts have made as well, and merges changed ordered
+  /// lists with those of the store or of the parent.
   ///
   /// For an unordered one-to-many relationship, the references of the members determine the result;
   /// see ``moveEdit(of:_:)``.
@@ -173,7 +174,7 @@ extension ManagedObjectContext {
 
   // MARK: The inverse
 
-  /// Rebases the edit to a reference that another context has also changed.
+  /// Adjusts the unsaved edit of a reference if another context has also changed the reference.
   ///
   /// The edit then removes the object from the owner that the other context assigned, rather than
   /// from the previous owner. Otherwise, two owners would show the object as a member: the target
@@ -214,7 +215,7 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is part of the edit to the object's own reference.
+  /// The removal belongs to this context's edit of the object's own reference.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

@@ -3,8 +3,8 @@
 /// Two kinds of objects are in conflict: those that another context has changed since they were
 /// read, and those that would have the same unique values.
 ///
-/// The policies that merge by property, and custom policies, keep a change to a property that only
-/// one side made. The policies have the same meanings as in Core Data.
+/// The merge-by-property policies and custom policies keep each change to a property that only one
+/// side has changed. The policies have the same meanings as in Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -72,9 +72,9 @@ public struct MergeConflict: Sendable {
   public let theirReferences: [String: ManagedObjectID]?
   /// Whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The resolved values of attributes, by name, which the policy sets.
+  /// The attribute values that the policy chooses, by attribute name.
   public var result: [String: StoredValue] = [:]
-  /// The resolved targets of to-one relationships, by name, which the policy sets.
+  /// The to-one targets that the policy chooses, by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
   /// Whether to delete the row; initially `true` if the object was deleted here.
   ///

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares an attribute whose value is computed from other attributes by each save.
+/// Declares an attribute whose value is computed from other properties at each save.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -73,7 +73,7 @@ extension Derivation {
 }
 
 extension Derivation where Value == String {
-  /// The source string without differences of case and diacritics, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     canonical(of: source)
   }
@@ -88,7 +88,7 @@ extension Derivation where Value == String {
 }
 
 extension Derivation where Value == String? {
-  /// The source string without differences of case and diacritics, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     canonical(of: source)
   }
@@ -109,12 +109,12 @@ extension Derivation {
 }
 
 extension Derivation where Value == Date {
-  /// The time of the last save in which the object was new or changed.
+  /// The time of the last save that inserted or updated the object.
   public static var now: Derivation { time }
 }
 
 extension Derivation where Value == Date? {
-  /// The time of the last save in which the object was new or changed.
+  /// The time of the last save that inserted or updated the object.
   public static var now: Derivation { time }
 }
 

@@ -11,7 +11,7 @@
 public struct Entity {
   /// The name in the store.
   public var name: String
-  /// Whether the class is abstract: only its subclasses have instances.
+  /// Whether the class is abstract, so that only its subclasses have instances.
   public var isAbstract: Bool
   /// The entity's names in earlier versions of the model.
   public var renamedFrom: [String]
@@ -21,7 +21,7 @@ public struct Entity {
   ///
   /// - Parameters:
   ///   - name: The name in the store, which must never change.
-  ///   - isAbstract: Whether the class is abstract: only its subclasses have instances.
+  ///   - isAbstract: Whether the class is abstract, so that only its subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(

@@ -14,17 +14,17 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties that have a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether the declared values of two new objects can differ, as with `UUID()`.
+  /// Whether the declared values can differ between new objects, as with `UUID()`.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
-  /// The unique constraints and indexes; those that are inherited come first.
+  /// The unique constraints and indexes; inherited ones come first.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
   /// Whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
-  /// The derived attributes, which each save computes.
+  /// The derived attributes, which are computed at each save.
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
   var dependencies: [Dependency] = []
@@ -65,7 +65,7 @@ final class EntityDescription: @unchecked Sendable {
     superentity?.subentities.append(self)
   }
 
-  /// Returns the property at an offset in the memory of an object.
+  /// Returns the property at an offset in an object's memory, or `nil` if no property begins there.
   func property(at offset: Int) -> PropertyDescription? {
     let position = offset - firstOffset
     guard position >= 0, position < slotsByOffset.count, slotsByOffset[position] >= 0 else {
@@ -110,7 +110,7 @@ struct IndexDescription {
   let isUnique: Bool
   /// Whether any of the attributes is derived from related objects.
   ///
-  /// If so, the index entries are known only after the related rows have been written.
+  /// If so, the index entries can be computed only after the related rows have been written.
   let isOverRelationship: Bool
 }
 

@@ -2,13 +2,16 @@
 ///
 /// A failure of the underlying store is a `StorageError`.
 public struct ObjectGraphError: Error, Sendable {
-  /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
+  /// A kind of failure.
+  ///
+  /// This is a struct rather than an enumeration, so that new kinds do not break a program's
+  /// `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String
 
     /// Another context saved a change to an object after this context had read the object.
     public static let mergeConflict = Kind(name: "mergeConflict")
-    /// Two objects would have the same values of attributes that the model declares unique.
+    /// Two objects would have the same values for attributes that the model declares unique.
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// Objects fail the validation of their class; ``ObjectGraphError/failures`` lists them.
     public static let validation = Kind(name: "validation")
@@ -32,7 +35,7 @@ public struct ObjectGraphError: Error, Sendable {
       name: "autoMergeNeedsCurrentGeneration")
     /// An operation would discard unsaved changes to relationships.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
-    /// Transactions that followed a token have been deleted from the history.
+    /// Some of the transactions after a history token have been deleted from the history.
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store that an operation needs was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
@@ -57,7 +60,7 @@ public struct ObjectGraphError: Error, Sendable {
   public var message: String
   /// The ID of the object concerned, if there is one.
   ///
-  /// If there are several failures, this is the ID in the first.
+  /// If there are several failures, this is the ID from the first one.
   public var objectID: ManagedObjectID?
   /// The individual failures, if there are several; otherwise empty.
   public var failures: [ObjectGraphError] = []
@@ -75,7 +78,8 @@ public struct ObjectGraphError: Error, Sendable {
   ///   - kind: The kind of failure.
   ///   - message: A sentence that says what happened and what to do about it.
   ///   - property: The name of the property concerned.
-  ///   - objectID: The object concerned; a save sets it for an error that `validate` throws.
+  ///   - objectID: The ID of the object concerned. If `validate` throws the error, the save sets
+  ///     this ID.
   ///   - underlyingError: The underlying error.
   public init(
     _ kind: Kind, _ message: String, property: String? = nil, objectID: ManagedObjectID? = nil,
@@ -97,7 +101,7 @@ extension [ObjectGraphError] {
   ///
   /// - Parameters:
   ///   - kind: The kind of the error that contains several failures.
-  ///   - predicate: The end of that error's message, which follows the number of objects.
+  ///   - predicate: The part of that error's message that follows "*n* objects".
   func throwAll(_ kind: ObjectGraphError.Kind, _ predicate: String) throws {
     guard let first else { return }
     guard count > 1 else { throw first }

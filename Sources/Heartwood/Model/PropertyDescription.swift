@@ -20,9 +20,9 @@ final class PropertyDescription: Sendable {
   /// The offset of the property in the memory of an object.
   let offset: Int
   let options: PropertyOptions
-  /// The value in a new object; if ``isVolatile`` is `true`, one of several possible values.
+  /// The value in a new object, or one of the possible values if ``isVolatile`` is `true`.
   let initialValue: StoredValue
-  /// Whether new objects can get different values, as with a declared value of `UUID()`.
+  /// Whether the declared value can differ between new objects, as with `UUID()`.
   let isVolatile: Bool
 
   init(

@@ -1,4 +1,4 @@
-/// A property wrapper type whose properties can be read and set in the memory of an object.
+/// A property wrapper type whose values can be read and set directly in an object's memory.
 ///
 /// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
@@ -7,8 +7,8 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
-  /// Whether the values are nested optionals, which cannot be stored, because a row cannot record
-  /// which of the levels is `nil`.
+  /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
+  /// record which level is `nil`.
   static var isNestedOptional: Bool { get }
   /// Returns whether the values of the property, or their raw values, have the given type.
   ///
