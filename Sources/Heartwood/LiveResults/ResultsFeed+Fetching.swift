@@ -30,8 +30,7 @@ extension ResultsFeed {
 
   /// Updates all loaded objects from their rows, as a fetch would.
   ///
-  /// This is done if the lists are refetched, so that the changed objects are not examined one by
-  /// one.
+  /// The feed calls this method if it refetches the lists instead of examining each changed object.
   func refreshRegistered(_ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     let objects = storeContext.allRegistered().filter {

@@ -18,8 +18,9 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Returns whether an object's values have changed, or `false` if the object did not exist before
-  /// the change or no longer exists.
+  /// Returns whether the values of an object have changed.
+  ///
+  /// The result is meaningful only if the object existed before the change and still exists.
   ///
   /// - Complexity: Two row reads when an object is first examined.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {

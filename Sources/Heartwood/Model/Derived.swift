@@ -42,7 +42,7 @@ struct DerivationFormula {
   /// The source attribute, or `nil` if the value is the number of related objects or the time of
   /// the save.
   var attribute: AnyKeyPath?
-  /// The closure that computes the value, or returns `nil` if the value does not fit in the type of
+  /// A closure that computes the value; it returns `nil` if the value does not fit in the type of
   /// the derived attribute.
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the

@@ -28,8 +28,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// The description of the other entity stores the dependency, because a change to one of its
-/// objects requires the attribute to be recomputed.
+/// The dependency is stored in the other entity's description, because the attribute must be
+/// recomputed when one of that entity's objects changes.
 struct Dependency {
   /// The entity with the derived attribute, from which `relationship` leads to the source objects.
   unowned let entity: EntityDescription

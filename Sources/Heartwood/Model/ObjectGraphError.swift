@@ -35,7 +35,7 @@ public struct ObjectGraphError: Error, Sendable {
       name: "autoMergeNeedsCurrentGeneration")
     /// An operation would discard unsaved changes to relationships.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
-    /// Some of the transactions after a history token have been deleted from the history.
+    /// Some of the transactions after a token have been deleted from the history.
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store that an operation needs was removed from the container.
     public static let removedStore = Kind(name: "removedStore")

@@ -6,8 +6,8 @@
 /// ```
 ///
 /// - Complexity: Reading costs as much as reading a plain stored property, plus loading the row if
-///   the object is a fault. Writing to a fetched object also records the value that the attribute
-///   had before.
+///   the object is a fault. Writing to a fetched object also records the attribute's previous
+///   value.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
@@ -59,9 +59,9 @@ public struct Attribute<Value: AttributeValue> {
   /// parameter, reading it returns its previous value, or an empty collection if the value is a
   /// collection.
   ///
-  /// The accessors are always inlined, because only then does the compiler know the key path and
-  /// access the property directly. Otherwise the key path is resolved at run time, which takes a
-  /// hundred times as long.
+  /// The accessors are always inlined, so that the compiler knows the key path and can access the
+  /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred
+  /// times as long.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

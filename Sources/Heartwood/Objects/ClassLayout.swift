@@ -1,7 +1,7 @@
 /// The memory layout of a class's stored properties, as reported by the Swift runtime.
 ///
-/// Properties without a wrapper may have any type. They are listed too, although they do not belong
-/// to the model.
+/// The layout includes properties without a wrapper, although they do not belong to the model. Such
+/// properties can have any type.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {

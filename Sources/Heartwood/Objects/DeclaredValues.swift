@@ -1,7 +1,8 @@
 extension EntityDescription {
   /// Returns the initial values of a new object.
   ///
-  /// Declared values that can differ between objects, such as `UUID()`, are evaluated on each call.
+  /// A declared value that can differ between objects, such as `UUID()`, is evaluated again on each
+  /// call.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

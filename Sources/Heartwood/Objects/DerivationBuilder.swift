@@ -2,7 +2,7 @@
 struct DerivationBuilder {
   let content: Schema.Content
 
-  /// Adds the declaration of a derived attribute to an entity and its subentities.
+  /// Adds a derived attribute to an entity and its subentities.
   ///
   /// - Throws: `invalidModel` if the declaration is invalid; the message names the class and the
   ///   property.
@@ -90,8 +90,8 @@ struct DerivationBuilder {
 
   /// Returns the slots of the to-one relationships for which the schema must add an index.
   ///
-  /// An index is needed if an attribute is derived over the relationship, and neither an inverse
-  /// relationship nor a declared index lists the referring objects.
+  /// An index is needed if an attribute is derived from the target of the relationship, and neither
+  /// an inverse relationship nor a declared index lists the referring objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {

@@ -2,14 +2,14 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// Inserting an object into a set hashes the object. Therefore, unless the whole set was replaced
-/// with another one, only hashed objects can be new members. If the additions and removals among
+/// Inserting an object into a set hashes the object. Therefore, only hashed objects can be new
+/// members, unless the set was replaced with another one. If the members added and removed among
 /// the hashed objects account for the change in the number of members, no other member was removed.
 /// Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {
-  /// The maximum number of objects in a recording.
+  /// The maximum number of objects that a recording stores.
   ///
-  /// With more, comparing the old set with the new one is faster.
+  /// If more objects are hashed, comparing the old set with the new one is faster.
   private static let limit = 64
 
   private struct Recording {

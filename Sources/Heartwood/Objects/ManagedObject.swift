@@ -27,8 +27,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The version of the object's row when the context last read or wrote it, or 0 if there is no
   /// row.
   ///
-  /// The version of a row is the base of the transaction that wrote the row: the first frame that
-  /// the transaction could write.
+  /// The version of a row is the base of the transaction that wrote the row: the number of the
+  /// transaction's first frame.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The `version` of an object whose row did not exist when the context tried to load it.
   static let missingRowVersion = UInt64.max
@@ -42,7 +42,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   ///
   /// Reading such an attribute returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
-  /// The object's index in the context's list of changed objects, if it is in that list.
+  /// The object's index in the context's list of changed objects; meaningless if the object is not
+  /// in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
   /// Creates an object that does not belong to a context yet; `insert` adds it to one.
@@ -61,7 +62,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   // MARK: State
 
-  /// Whether the object is a fault: its values are not loaded.
+  /// Whether the object is a fault, whose values are not loaded.
   public final var isFault: Bool { state.contains(.fault) }
   /// Whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
@@ -80,14 +81,13 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   /// Called once, after the object has been inserted into its first context.
   open func awakeFromInsert() {}
-  /// Called each time the values of a fault have been loaded.
+  /// Called each time a fault's values have been loaded.
   ///
   /// Assignments in this method do not count as changes.
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///
-  /// It is called again if the object changes while the context is calling `willSave` on its
-  /// objects.
+  /// If the object changes itself in this method, the method is called again.
   open func willSave() throws {}
   /// Called after the context has been saved.
   open func didSave() {}
@@ -97,7 +97,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func willTurnIntoFault() {}
   /// Called after the object has become a fault.
   open func didTurnIntoFault() {}
-  /// Throws if the object must not be saved in its current state.
+  /// Throws an error if the object must not be saved in its current state.
   ///
   /// Each save calls this method on inserted and updated objects.
   open func validate() throws {}
@@ -142,8 +142,10 @@ struct ObjectState: OptionSet, Sendable {
   /// The object exists only to resolve key paths.
   static let prototype = ObjectState(rawValue: 32)
   static let hasAwoken = ObjectState(rawValue: 64)
-  /// `willSave` was called in the current save, and the object has not changed since.
+  /// `willSave` was called in the current save and did not change the object, so it is not called
+  /// again.
   static let willSaveCalled = ObjectState(rawValue: 128)
-  /// The members of relationships may have been read from a different generation than the values.
+  /// The members of relationships may have been read from a different generation than the object's
+  /// values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
 }

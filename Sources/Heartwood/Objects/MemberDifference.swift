@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// The members that are added to and removed from a to-many relationship when another list or set
-/// replaces its value.
+/// The members that are added to and removed from a to-many relationship when a new list or set
+/// replaces the old one.
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, after the removed members are
-  /// gone.
+  /// The position at which to insert the added members, in order, once the removed members have
+  /// been taken out.
   ///
   /// The position is `nil` if the list must also be reordered, or if sets were compared.
   private(set) var position: Int?
@@ -48,8 +48,8 @@ struct MemberDifference {
 
   /// Compares two sets.
   ///
-  /// - Parameter hashed: The objects that were hashed during the mutation, which are the only ones
-  ///   that can have been added; `nil` if they are unknown.
+  /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
+  ///   unknown. Only these objects can have been added.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -72,7 +72,7 @@ struct MemberDifference {
 
   /// Returns the object at the given address.
   ///
-  /// The object must be in one of the compared sets, which keeps it from being deallocated.
+  /// The object must be in one of the compared sets, so that it cannot have been deallocated.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }

@@ -1,8 +1,8 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
-/// A list or a set whose elements belong to a subclass has the same memory layout as one whose
-/// elements are of type ``ManagedObject``. It is accessed here as a collection of
-/// ``ManagedObject``, because a conversion would allocate a new collection.
+/// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
+/// ``ManagedObject``. It is accessed here as the latter, because converting it would allocate a new
+/// collection.
 extension ManagedObject {
   /// Returns the memory location of the members of the ordered relationship at the given offset.
   ///
@@ -152,8 +152,9 @@ extension ManagedObject {
     }
   }
 
-  /// Moves the related objects that may be deallocated with this object from its properties into an
-  /// array.
+  /// Clears the relationships of this object, and adds the related objects to `objects`.
+  ///
+  /// A to-one target that has other owners is only released, because this cannot deallocate it.
   private func moveRelated(to objects: inout [ManagedObject]) {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {

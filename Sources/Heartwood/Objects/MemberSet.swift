@@ -9,7 +9,7 @@ package struct MemberSet: Sequence {
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The maximum number of elements that are searched linearly.
+  /// The maximum number of elements for which a linear search is used instead of `positions`.
   private static let searchedCount = 8
 
   package init() {}

@@ -16,15 +16,15 @@ final class ObjectChanges {
   var written: [Int] = []
   /// The relationships that were set while the object was not in a context, by offset.
   var pending: [Int: PendingRelated] = [:]
-  /// Spare copies of the lists of current members, by slot.
+  /// Spare copies of the current member lists, by slot.
   ///
-  /// A spare copy has no other references, so an in-place mutation can modify it. Otherwise, the
-  /// mutation would have to copy the list first.
+  /// A spare copy has no other references, so an in-place mutation can modify it without copying
+  /// the list first.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the sets of current members, by slot, for the same purpose as ``spareLists``.
+  /// Spare copies of the current member sets, by slot, for the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The ID space of the object, or `nil` until the object has left its context.
+  /// The ID space of an object that has left its context; otherwise `nil`.
   var space: ManagedObjectID.Space?
   /// Whether the object was new when it left its context, and therefore has no row.
   var wasNew = false
@@ -64,7 +64,8 @@ struct MemberChanges {
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.
-  ///   - body: Called with each member that other contexts have also added or removed.
+  ///   - body: A closure that is called with each member that other contexts have also added or
+  ///     removed.
   func without(
     theirs: Set<ObjectNumber>, _ body: (ManagedObject) -> Void
   ) -> MemberChanges {
@@ -80,7 +81,9 @@ struct MemberChanges {
     return edit
   }
 
-  /// Replaces each object that has a successor with that successor.
+  /// Replaces objects with their successors.
+  ///
+  /// - Parameter successors: The replacement for each key; other objects are kept.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }
     added = MemberSet(added.map { successors[$0] ?? $0 })
@@ -96,7 +99,7 @@ struct MemberChanges {
   }
 }
 
-/// The related objects of an object that is not in a context.
+/// The value assigned to a relationship of an object that is not in a context.
 enum PendingRelated {
   case target(ManagedObject?)
   case list([ManagedObject])

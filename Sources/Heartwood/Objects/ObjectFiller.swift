@@ -1,8 +1,9 @@
 /// Fills objects of one class with the values of records of one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
-/// values are converted through ``StoredValue``. The fields that are copied directly are described
-/// by plain offsets, because iterating over references would retain and release them.
+/// values are converted through ``StoredValue``. Fields that are copied directly are represented by
+/// plain offsets rather than by references to property descriptions, which a loop would retain and
+/// release.
 final class ObjectFiller: Sendable {
   /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {
@@ -65,7 +66,7 @@ final class ObjectFiller: Sendable {
     self.properties = properties
   }
 
-  /// Sets every stored property of an object.
+  /// Sets all stored properties of an object from a record.
   ///
   /// If the program cannot decode an attribute's value, the attribute gets a substitute, and the
   /// stored value is kept.
@@ -107,7 +108,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets the property of a field that has no value in the record to its value in `constants`.
+  /// Sets a property whose field has no value in the record to the property's value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

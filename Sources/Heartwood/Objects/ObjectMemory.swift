@@ -1,7 +1,7 @@
 /// Accesses properties by their offsets in the memory of an object.
 ///
-/// Filling an object through raw pointers is fifty times as fast as through key paths. The offset
-/// of each property comes from the Swift runtime, through the schema.
+/// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
+/// obtains the offset of each property from the Swift runtime.
 extension ManagedObject {
   /// The address of the object.
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -56,7 +56,7 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
-  /// Creates an array of the objects that are instances of the element class.
+  /// Creates an array of those objects that are instances of `Element`.
   ///
   /// The array is built in uninitialised memory, because appending to an array of a generic element
   /// type would resolve the metadata of the array type for each object.

@@ -36,7 +36,7 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// They are derived from slots, because the program's key paths are not available where properties
+/// They are made from slots, because the program's own key paths are not available where properties
 /// are read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
@@ -50,7 +50,7 @@ private enum ObservedProperties {
 }
 
 extension ManagedObject {
-  /// The slot itself.
+  /// Returns the slot itself.
   ///
   /// A key path to this subscript represents the property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }

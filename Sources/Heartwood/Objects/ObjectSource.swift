@@ -21,8 +21,8 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
   /// Sets an unordered to-many relationship and its inverse.
   ///
-  /// - Parameter hashed: The objects that were hashed during the mutation, which are the only ones
-  ///   that can have been added; `nil` if they are unknown.
+  /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
+  ///   unknown. Only these objects can have been added.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

@@ -1,4 +1,4 @@
-/// A to-many relationship whose members have an order, which is stored.
+/// A to-many relationship that stores the order of its members.
 ///
 /// ```swift
 /// @OrderedToMany(inverse: \Track.album, deleteRule: .cascade) var tracks: [Track]

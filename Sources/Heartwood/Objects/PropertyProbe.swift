@@ -1,10 +1,10 @@
 import Foundation
 
-/// Resolves a key path to properties by reading it on an object created for this purpose.
+/// Resolves a key path to properties by reading the key path on a prototype object.
 ///
-/// A key path does not reveal its components. It is therefore applied to a prototype object, and
-/// the properties that it reads are recorded here. Reading a relationship returns another
-/// prototype.
+/// A key path does not reveal its components. It is therefore applied to an object created for this
+/// purpose, and the properties that it reads are recorded. Reading a to-one relationship returns
+/// another prototype.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Records the property wrappers of an object that the schema creates for inspection.
+/// Records the property wrappers of an object that the schema creates in order to inspect its
+/// class.
 ///
 /// Wrappers register when they are initialised: those of a subclass before those of its superclass,
 /// and those of one class in the order of their declaration. The options of a declaration are
-/// available only at that moment, because objects do not store them.
+/// available only during initialisation, because objects do not store them.
 @usableFromInline
 enum PropertyRecorder {
   /// Whether a recording is active.
@@ -29,7 +30,8 @@ enum PropertyRecorder {
   private static let recording = Mutex<Recording?>(nil)
   private static let turn = Mutex(())
 
-  /// Runs `body`, and returns its result and the wrappers that it initialises on this thread.
+  /// Runs `body`, and returns its result together with the wrappers that it initialises on this
+  /// thread.
   static func record<Result>(_ body: () -> Result) -> (Result, [Entry]) {
     turn.withLock { _ in
       recording.withLock { $0 = Recording(thread: ObjectIdentifier(Thread.current)) }

@@ -43,7 +43,7 @@ public struct Schema: Sendable {
     private let positions: [ObjectIdentifier: Int]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
-    /// A property on a key path, with the entity that has the property.
+    /// A property in a key path, with the entity to which it belongs.
     typealias Step = (entity: EntityDescription, property: PropertyDescription)
 
     /// A sendable wrapper around a key path.
@@ -73,7 +73,9 @@ public struct Schema: Sendable {
         .unknownEntity, "\(type) is not part of the model. Pass the class to the Schema.")
     }
 
-    /// Returns the properties that a key path passes through, in order.
+    /// Returns the properties in a key path, in order.
+    ///
+    /// - Throws: `unknownProperty` if the key path does not lead to a stored property of the model.
     func path(_ keyPath: AnyKeyPath) throws(ObjectGraphError) -> [Step] {
       let key = PathKey(keyPath: keyPath)
       if let known = paths.withLock({ $0[key] }) { return known }
@@ -88,7 +90,10 @@ public struct Schema: Sendable {
       return path
     }
 
-    /// Returns the property of an entity that a key path leads to.
+    /// Returns the property to which a key path leads.
+    ///
+    /// - Throws: `unknownProperty` if the key path does not consist of a single stored property of
+    ///   the entity.
     func property(
       _ keyPath: AnyKeyPath, of entity: EntityDescription
     ) throws(ObjectGraphError) -> PropertyDescription {

@@ -102,7 +102,7 @@ struct SchemaBuilder {
     return result
   }
 
-  /// The number of additional objects that are created to find out whether declared values differ
+  /// The number of additional objects to create in order to find out whether declared values differ
   /// between objects.
   ///
   /// A single additional object is not enough, because random choices from a few values may
@@ -128,8 +128,8 @@ struct SchemaBuilder {
 
   /// Returns whether a value is a date that is close to the current time.
   ///
-  /// A declared value such as `Date()` differs between objects, but objects created in immediate
-  /// succession may show no difference if the clock is coarse.
+  /// A declared value such as `Date()` differs between objects, but objects created in quick
+  /// succession may get the same date if the clock is coarse.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -270,7 +270,7 @@ struct SchemaBuilder {
 extension PropertyDescription {
   /// Returns the slot of the property.
   ///
-  /// - Throws: `invalidModel` if values of its type have no order that an index could use.
+  /// - Throws: `invalidModel` if indexes do not support the property's type.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let storageType, _) = kind, storageType != .json, storageType != .decimal {
       return slot

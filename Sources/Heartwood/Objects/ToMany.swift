@@ -85,7 +85,9 @@ public struct ToMany<Destination: ManagedObject> {
 @usableFromInline
 final class SetChange {
   fileprivate var recording: UInt64 = 0
-  /// The storage of the set's elements, or `nil` if the set was replaced with another set.
+  /// The storage of the set's elements.
+  ///
+  /// The reference is weak, so it becomes `nil` if the set is replaced with another set.
   fileprivate weak var storage: AnyObject?
 
   @usableFromInline

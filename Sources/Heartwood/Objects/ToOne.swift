@@ -119,8 +119,8 @@ extension ManagedObject {
     return target
   }
 
-  /// Returns the value assigned to the relationship at the given offset of an object that is in no
-  /// context, or `nil` if none was assigned.
+  /// Returns the value that was assigned to the relationship at the given offset while the object
+  /// was in no context, or `nil` if none was assigned.
   ///
   /// Traps if the object's context was deallocated, because the related objects are then unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {

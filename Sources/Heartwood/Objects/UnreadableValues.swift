@@ -55,7 +55,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// The value that an attribute has while its stored value cannot be decoded.
+  /// The value that the attribute has in memory if its stored value cannot be decoded.
   fileprivate var substitute: StoredValue {
     if case .attribute(_, isOptional: true) = kind { return .null }
     return initialValue

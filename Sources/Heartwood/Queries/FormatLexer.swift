@@ -1,4 +1,4 @@
-/// A token of the format language, with its position in the format.
+/// A token of an `NSPredicate` format string, with its position in the string.
 struct FormatToken {
   enum Kind: Equatable {
     /// A name or a keyword; keywords are case-insensitive.
@@ -43,7 +43,7 @@ struct FormatToken {
   var found: String { kind == .end ? "the end" : "\"\(source)\"" }
 }
 
-/// Splits a format string of `NSPredicate` into tokens.
+/// Splits an `NSPredicate` format string into tokens.
 struct FormatLexer {
   private let characters: [Character]
   private var position = 0

@@ -205,7 +205,7 @@ struct FormatParser {
 
   /// Parses the operand of a minus sign.
   ///
-  /// The sign becomes part of a number literal, because the least integer does not fit without it.
+  /// A number literal includes the sign, because the least integer does not fit without it.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -225,7 +225,7 @@ struct FormatParser {
 
   // MARK: Values
 
-  /// The keywords that are not read as names of properties where a value is expected.
+  /// The keywords that cannot be used as property names where a value is expected.
   private static let reserved: Set<String> = [
     "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
     "ANY", "SOME", "ALL", "NONE",
@@ -336,7 +336,7 @@ struct FormatParser {
 
   // MARK: Paths
 
-  /// Parses the properties after a value, which are separated by dots.
+  /// Parses the dot-separated properties that follow a value.
   private mutating func path(from base: QueryExpression) throws(ObjectGraphError) -> QueryExpression
   {
     var steps: [FormatStep] = []
@@ -356,7 +356,7 @@ struct FormatParser {
     return base.following(steps[...])
   }
 
-  /// Parses a path that is given as an argument and consists of names separated by dots.
+  /// Parses a path of dot-separated names that was passed as an argument.
   private func path(
     _ argument: Any, _ token: FormatToken
   ) throws(ObjectGraphError) -> QueryExpression {

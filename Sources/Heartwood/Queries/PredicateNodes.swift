@@ -38,7 +38,7 @@ extension PredicateExpressions.KeyPath: TranslatableNode {
 
 /// A key path that is applied to an expression.
 private protocol PathNode {
-  /// Returns whether the key path consists of a single property of a variable.
+  /// Returns whether the node reads a single property of `variable`.
   func isProperty(of variable: any VariableNode) -> Bool
 }
 

@@ -77,7 +77,9 @@ final class PredicateTranslation {
     return known
   }
 
-  /// Translates an expression in which a variable represents each element of a collection.
+  /// Translates a condition in which `variable` stands for an element of a collection.
+  ///
+  /// - Returns: The number of the variable, and the translated condition.
   func element<Value>(
     _ variable: PredicateExpressions.Variable<Value>, in test: Any
   ) throws -> (variable: Int, test: QueryExpression) {
@@ -87,7 +89,7 @@ final class PredicateTranslation {
     return (number, try expression(of: test))
   }
 
-  /// Translates an expression in which a variable represents the value of another expression.
+  /// Translates `node`, with `variable` replaced by `expression`.
   func binding<Value>(
     _ variable: PredicateExpressions.Variable<Value>, to expression: QueryExpression, in node: Any
   ) throws -> QueryExpression {
@@ -118,7 +120,7 @@ final class PredicateTranslation {
     return .property(base, .known(step.property, step.entity))
   }
 
-  /// Returns the entity of a class that a predicate casts objects to.
+  /// Returns the entity of the class to which a predicate casts an object.
   func entity(of type: Any.Type) throws -> EntityDescription {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
@@ -157,7 +159,7 @@ extension PredicateExpressions.Disjunction: DisjunctionNode {
   var second: Any { rhs }
 }
 
-/// A range whose bounds are nodes.
+/// A range whose bounds are expression nodes.
 protocol RangeNode {
   var lowerNode: Any { get }
   var upperNode: Any { get }

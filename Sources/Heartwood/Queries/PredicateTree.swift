@@ -54,7 +54,7 @@ final class PredicateTree: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Returns the expression of the predicate.
+  /// Returns the predicate as a query expression.
   ///
   /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms,
   ///   or the error that a leaf throws.

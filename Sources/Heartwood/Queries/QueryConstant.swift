@@ -4,7 +4,7 @@ import Foundation
 struct QueryConstant: Sendable {
   let value: StoredValue
   let type: QueryType
-  /// The store that contains the object, if the constant is an object ID.
+  /// The ID space of the object, if the constant is an object ID.
   var space: ManagedObjectID.Space?
 
   static let null = QueryConstant(value: .null, type: .nothing)
@@ -58,8 +58,8 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, which are `nil` where the range is unbounded, and whether the upper bound is
-  /// included.
+  /// The bounds, and whether the range includes its upper bound; a bound is `nil` if the range is
+  /// unbounded on that side.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -2,9 +2,9 @@ extension QueryDemand {
   /// The maximum number of subjects that are examined for common demands.
   private static let maxSubjectCount = 8
 
-  /// Returns the demands that must hold if at least one of several conditions holds.
+  /// Returns the demands that follow from a disjunction of conditions.
   ///
-  /// For example, `rank > 3 OR (rank == 3 AND name > "x")` requires that the rank is at least 3.
+  /// For example, `rank > 3 OR (rank == 3 AND name > "x")` implies that the rank is at least 3.
   ///
   /// - Parameter all: The demands of each condition.
   static func common(to all: [[QueryDemand]]) -> [QueryDemand] {
@@ -23,8 +23,8 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject among several demands that must all hold, or `nil` if
-  /// none of them tests the subject.
+  /// Returns the narrowest test of a subject that follows from several demands together, or `nil`
+  /// if none of them tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -54,7 +54,7 @@ extension QueryDemand {
   }
 
   /// Returns the smallest range that covers several tests, or `nil` if the range would be unbounded
-  /// or if a test, such as that of a prefix, cannot be expressed as a range.
+  /// or if a test, such as a prefix test, cannot be expressed as a range.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {

@@ -1,7 +1,7 @@
-/// A test that an index or a key lookup can perform, and that every object matching a condition
-/// passes.
+/// A necessary condition for an object to match a predicate, which an index or a key lookup can
+/// test.
 ///
-/// Objects that do not match the condition may pass the test too.
+/// Every matching object passes the test, but objects that do not match may pass it too.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {
@@ -82,14 +82,13 @@ extension QueryDemand {
 }
 
 extension QueryTerm {
-  /// The subject of a demand on the term, or `nil` if the term does not belong to the object
-  /// itself.
+  /// The subject of a demand on the term, or `nil` if the term is neither the fetched object nor
+  /// one of its own properties.
   fileprivate var subject: QueryDemand.Subject? {
     isSubject ? .own : property.map { .property($0.slot) }
   }
 
-  /// Returns whether a value has the storage type of the term, so that an index can look up its
-  /// bytes.
+  /// Returns whether a value has the term's storage type, so that it can be looked up in an index.
   fileprivate func holds(_ value: StoredValue) -> Bool {
     guard let property else {
       if case .integer = value { return isSubject }

@@ -1,4 +1,6 @@
-/// An unresolved expression of a predicate, into which both predicate languages are translated.
+/// An expression of a predicate before its names are resolved.
+///
+/// Foundation predicates and format strings are both translated into this form.
 ///
 /// ``QueryResolver`` resolves the names in the expression for an entity, and checks the types.
 indirect enum QueryExpression: Sendable {
@@ -30,7 +32,8 @@ indirect enum QueryExpression: Sendable {
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
   case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
   case negation(QueryExpression)
-  /// Whether a condition holds for as many elements of a collection as the quantifier requires.
+  /// Whether a condition holds for any, all or none of the elements of a collection, depending on
+  /// the quantifier.
   case quantified(Quantifier, QueryExpression, variable: Int, QueryExpression)
   /// The elements of a collection that match a condition.
   case filter(QueryExpression, variable: Int, QueryExpression)
@@ -58,7 +61,7 @@ enum QueryComparison: String, Sendable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The comparison that has the same result if the operands are exchanged.
+  /// The comparison that gives the same result when the operands are swapped.
   var exchanged: QueryComparison {
     switch self {
     case .equal, .notEqual: self

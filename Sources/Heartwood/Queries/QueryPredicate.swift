@@ -47,7 +47,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
-  /// Creates a predicate that compares a property of an entity with a stored value.
+  /// Creates a predicate that tests whether a property of an entity equals a stored value.
   init(
     _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
     _ storageType: StorageType
@@ -104,7 +104,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   /// Returns the negation of a predicate.
   public static prefix func ! (predicate: QueryPredicate) -> QueryPredicate { predicate.not }
 
-  /// Returns the expression of the predicate.
+  /// Returns the predicate as a query expression.
   ///
   /// - Throws: `unsupportedPredicate` if a store cannot evaluate the predicate.
   func expression(in schema: Schema.Content) throws -> QueryExpression {

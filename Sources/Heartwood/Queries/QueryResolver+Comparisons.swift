@@ -39,7 +39,8 @@ extension QueryResolver {
     return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
   }
 
-  /// Returns the comparison of a term with a constant, which is the most common and fastest kind.
+  /// Returns a condition that compares a term with a constant, which is the most common and fastest
+  /// kind of comparison.
   private func compare(
     _ term: QueryTerm, _ value: @escaping QueryTerm.Value, _ comparison: QueryComparison,
     _ constant: StoredValue, _ name: String
@@ -63,7 +64,8 @@ extension QueryResolver {
         + "Codable type can be compared only with nil.")
   }
 
-  /// Returns a function that reads a term's value without the differences that `options` ignores.
+  /// Returns a function that reads a term's value and removes the differences that `options`
+  /// ignores.
   private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }

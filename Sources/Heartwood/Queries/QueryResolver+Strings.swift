@@ -147,7 +147,7 @@ struct Wildcards {
     if isEscaped { elements.append(.character("\\")) }
   }
 
-  /// The longest literal prefix that all matching strings have.
+  /// The characters before the first wildcard, with which every matching string starts.
   var prefix: String {
     var result = ""
     for case .character(let character) in elements.prefix(while: { $0 != .one && $0 != .many }) {

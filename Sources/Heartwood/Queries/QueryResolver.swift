@@ -21,7 +21,7 @@ final class QueryResolver {
   private(set) var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
-  /// The objects whose IDs are constants in the predicate, by their current numbers.
+  /// The current numbers of the objects whose IDs are constants in the predicate.
   private(set) var namedObjects: [ObjectNumber] = []
 
   /// Creates a resolver for predicates on an entity.
@@ -149,7 +149,7 @@ final class QueryResolver {
     return result
   }
 
-  /// Resolves expressions to conditions, and returns the demands of each condition.
+  /// Resolves expressions to conditions, and returns them with the demands of each condition.
   private func conditions(
     _ operands: [QueryExpression]
   ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
@@ -361,8 +361,9 @@ final class QueryResolver {
     }
   }
 
-  /// Returns a function that reads a term's single value and converts it to a decimal number if
-  /// `type` requires this.
+  /// Returns a function that reads the value of a term, which must not be a collection.
+  ///
+  /// If `type` is decimal, the function converts the value to a decimal number.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }
