@@ -45,8 +45,9 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of each value that differs from the one that they read, loading faults if
-  /// necessary.
+  /// Notifies observers of each value that has changed since they read it.
+  ///
+  /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {
     notifyOfContextChanges()
     guard !changed.isEmpty else { return }
@@ -62,9 +63,10 @@ final class ContextObserver {
     }
   }
 
-  /// Returns the value of a property, or `nil` if it is transient or cannot be read.
+  /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// The value of a to-many relationship is a string that identifies its members.
+  /// Returns `nil` if the property is transient or cannot be read. The value of a to-many
+  /// relationship is a string that identifies its members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)

@@ -21,7 +21,7 @@ public struct ContainerOptions: Sendable {
   public init() {}
 }
 
-/// A container for a model and its stores, which creates contexts for them.
+/// A container that holds a model and its stores, and creates the contexts that work with them.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))

@@ -10,7 +10,8 @@ import Foundation
 /// context that `otherStoreContext` returns for the class, ID or object, or to all store contexts.
 /// The rest of the method therefore handles one store. The only cost is the additional lookup.
 extension ManagedObjectContext {
-  /// The root context that the program uses: this context, or the owner of this store context.
+  /// The root context, which the program uses: the owner of this store context, or this context
+  /// itself if it has no owner.
   var rootContext: ManagedObjectContext { owner ?? self }
 
   /// All store contexts if this is the root context; otherwise, only this store context.
@@ -63,8 +64,8 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the store context of an object, or `nil` if it is this context or the object is not in
-  /// this context.
+  /// Returns the other store context that holds an object, or `nil` if this store context holds the
+  /// object or none does.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }

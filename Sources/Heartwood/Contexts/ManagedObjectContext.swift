@@ -1,9 +1,9 @@
-/// A workspace for objects; a save commits all changes to them as one generation.
+/// A workspace in which a program fetches, creates and changes objects.
 ///
-/// A context and its objects must be used by one thread at a time. Debug builds trap if two threads
-/// use a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
-/// context holds its objects weakly, unless they have unsaved changes. It has at most one object
-/// for each row.
+/// A save commits all changes as one generation. A context and its objects must be used by one
+/// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
+/// if `HEARTWOOD_CHECKS=1` is in the environment. A context holds its objects weakly, unless they
+/// have unsaved changes. It has at most one object for each row.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -239,8 +239,8 @@ public final class ManagedObjectContext {
 
   /// Removes all objects.
   ///
-  /// - Parameter isOver: Whether the context is being deallocated, so that values that are not
-  ///   loaded can no longer be read.
+  /// - Parameter isOver: Whether the context is being deallocated. Values that have not been loaded
+  ///   by then can no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -287,8 +287,9 @@ extension ManagedObject {
   /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left its context and, as far as the context knew, had a row at that
-  /// time.
+  /// Whether the object has left its context and was neither new nor deleted at that time.
+  ///
+  /// As far as the context knew, such an object had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.
