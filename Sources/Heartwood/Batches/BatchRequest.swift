@@ -31,12 +31,13 @@ public struct BatchResult: Sendable {
 
 /// A request that inserts rows.
 ///
-/// A closure sets the values of one row at a time. If a row with the same unique values already
-/// exists, the merge policy of the context decides what happens.
-/// ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure set, and
-/// ``MergePolicy/overwrite`` updates all attributes. ``MergePolicy/mergeByPropertyStoreTrump`` and
-/// ``MergePolicy/rollback`` leave the existing row unchanged. With ``MergePolicy/error``, executing
-/// the request throws.
+/// A closure sets the values of one row at a time.
+///
+/// If a row with the same unique values already exists, the merge policy of the context decides
+/// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure
+/// set, and ``MergePolicy/overwrite`` updates all attributes.
+/// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` leave the existing row
+/// unchanged. With ``MergePolicy/error``, executing the request throws.
 ///
 /// ```swift
 /// var lines = feed.makeIterator()

@@ -22,7 +22,7 @@ public struct ContextChange: Sendable {
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that were reverted or read again, or will be read again when they are next used.
+  /// The objects that were reverted, read again or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created, or `nil` in a child context and for other kinds of
   /// changes.
@@ -37,7 +37,7 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all changes to the context's objects from now on.
+  /// A sequence of all later changes to the context's objects.
   ///
   /// Each access creates a new sequence, which only one observer may iterate over. The observer can
   /// run on any thread.

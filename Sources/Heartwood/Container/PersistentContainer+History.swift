@@ -208,8 +208,8 @@ extension PersistentContainer {
     }
   }
 
-  /// The names of the registered consumers, with the token of the last transaction that each
-  /// consumer has processed.
+  /// The registered consumers by name, each with the token of the last transaction that it has
+  /// processed.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads one row for each consumer.

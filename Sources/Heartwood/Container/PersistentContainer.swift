@@ -176,7 +176,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// Holds the context of the main actor.
+/// The owner of the main actor's context.
 ///
 /// The context is deallocated on the main actor, regardless of where the container is deallocated,
 /// because the observers of its objects run on the main actor.

@@ -1,5 +1,5 @@
-/// The migration of a store to a schema while the store is being opened: first in custom stages,
-/// and then automatically.
+/// The migration of a store to a schema while the store is being opened: first the custom stages,
+/// and then the automatic migration.
 struct StoreOpening {
   let store: Store
   let schema: Schema

@@ -40,8 +40,8 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the store context for the objects of a class, or `nil` if it is this context or does
-  /// not exist.
+  /// Returns the other store context that holds the objects of a class, or `nil` if this store
+  /// context holds them or none does.
   func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -49,7 +49,8 @@ extension ManagedObjectContext {
     return otherStoreContext { $0.schema.entity(of: type) != nil }
   }
 
-  /// Returns the store context of a store, or `nil` if it is this context or does not exist.
+  /// Returns the store context of a store, or `nil` if that is this store context or the container
+  /// does not have the store.
   func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
       return nil

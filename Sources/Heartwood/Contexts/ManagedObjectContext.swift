@@ -45,7 +45,7 @@ public final class ManagedObjectContext {
   /// called while objects are being deleted, or by methods such as `existingObject(_:with:)`, which
   /// report a missing row in their results.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
-  /// Whether the context retains all its objects, not only changed ones.
+  /// Whether the context retains all its objects, not only those with unsaved changes.
   public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
@@ -101,9 +101,11 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, shared by all contexts of the tree.
   package let renumbered: RenumberedObjects
-  /// The generation to read.
+  /// The generation that the context reads.
   var pin = Pin.none
-  /// The view of the last read without a pin, which `model.recentViews` retains only briefly.
+  /// The view that the last read without a pin used.
+  ///
+  /// The context holds it weakly; `model.recentViews` retains it for a short time.
   weak var recentView: StoreView?
   /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
@@ -194,7 +196,7 @@ public final class ManagedObjectContext {
 
   // MARK: Registration
 
-  /// Returns a new object number, which no object has ever had in any context.
+  /// Returns a temporary number that no object has ever had in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -224,7 +226,7 @@ public final class ManagedObjectContext {
     if let assigned { object.changes?.assigned = assigned }
   }
 
-  /// Unregisters an object, which keeps its ID.
+  /// Unregisters an object without changing its ID.
   func leave(_ object: ManagedObject) {
     // Another object may have this number by now.
     if registered[object.number]?.takeUnretainedValue() === object {

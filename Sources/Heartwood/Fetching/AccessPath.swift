@@ -12,8 +12,7 @@ struct AccessPath {
   }
 
   let kind: Kind
-  /// Whether entries are read backwards to yield the requested order, or `nil` if the path does not
-  /// yield that order.
+  /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
   var direction: Bool?
   /// The number of leading sort terms by which the path orders the rows, or `nil` if it orders them
   /// by all terms or by none.

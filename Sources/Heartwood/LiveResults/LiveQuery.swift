@@ -1,4 +1,6 @@
-/// The resolved request of a list, which also evaluates the conditions for individual objects.
+/// The resolved request of a list.
+///
+/// It fetches the list, and evaluates the conditions for individual objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
