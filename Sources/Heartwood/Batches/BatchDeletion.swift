@@ -21,8 +21,10 @@ extension BatchDeleteRequest: ExecutableBatch {
     try run.flush()
   }
 
-  /// Returns the object numbers of the given IDs, all of which must belong to the same entity of
-  /// this store.
+  /// Returns the object numbers of `ids`, in order.
+  ///
+  /// - Throws: `foreignObject` or `unknownEntity` unless all IDs belong to the same entity of this
+  ///   store.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)

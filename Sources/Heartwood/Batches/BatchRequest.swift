@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A bulk change to rows that bypasses objects.
+/// A request that inserts, updates or deletes many rows without creating objects for them.
 ///
 /// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
 /// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
@@ -23,12 +23,15 @@ public enum BatchResultType: Sendable {
 public struct BatchResult: Sendable {
   /// The number of rows that were inserted, updated or deleted, including rows deleted by cascades.
   public let count: Int
-  /// The IDs of the rows that ``count`` counts; empty unless the result type is
-  /// ``BatchResultType/objectIDs``.
+  /// The IDs of the rows included in ``count``.
+  ///
+  /// The array is empty unless the result type is ``BatchResultType/objectIDs``.
   public let objectIDs: [ManagedObjectID]
 }
 
-/// A request that inserts rows, which a closure fills one by one.
+/// A request that inserts rows.
+///
+/// A closure sets the values of one row at a time.
 ///
 /// If a row with the same unique values already exists, the merge policy of the context decides
 /// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure
@@ -46,7 +49,7 @@ public struct BatchResult: Sendable {
 /// })
 /// ```
 public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
-  /// The content of the result.
+  /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
   let handler: (inout BatchRow<M>) throws -> Bool
 
@@ -54,8 +57,9 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
-  ///   - handler: A closure that fills a row, which initially has the values of a new object, and
-  ///     returns `false`. When there are no more rows, it returns `true` without filling the row.
+  ///   - handler: A closure that is called once for each new row. The row initially has the values
+  ///     of a new object. The closure sets other values and returns `false` to insert the row, or
+  ///     returns `true` when there are no more rows to insert.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -75,7 +79,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   public var predicate: QueryPredicate<M>?
   /// Whether rows of subclasses are included.
   public var includesSubentities = true
-  /// The content of the result.
+  /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
   let change: (inout BatchRow<M>) throws -> Void
 
@@ -84,8 +88,8 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
-  ///   - change: A closure that sets the new values of a row. It is called with each matching row
-  ///     in its current state.
+  ///   - change: A closure that is called once for each matching row. It can read the current
+  ///     values of the row, and sets the new ones.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -115,7 +119,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   public var predicate: QueryPredicate<M>?
   /// Whether rows of subclasses are included.
   public var includesSubentities = true
-  /// The content of the result.
+  /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
   let objectIDs: [ManagedObjectID]?
 
@@ -136,7 +140,9 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
-/// A row in a batch request, whose attributes can be read and set without creating an object.
+/// A row in a batch request.
+///
+/// Its attributes can be read and set without creating an object.
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 

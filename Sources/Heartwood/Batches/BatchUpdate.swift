@@ -24,7 +24,7 @@ extension BatchUpdateRequest: ExecutableBatch {
   }
 }
 
-/// Updates the rows of one entity.
+/// A batch update of the rows of one entity.
 private struct RowUpdate<M: ManagedObject> {
   let storage: EntityStorage
   let content: BatchRowContent
@@ -48,9 +48,9 @@ private struct RowUpdate<M: ManagedObject> {
 }
 
 extension BatchRun {
-  /// Calls `body` with each row of an entity that matches a plan.
+  /// Calls `body` with each row in `storage` that matches `plan`.
   ///
-  /// `body` may change the row, unless the plan depends on other rows.
+  /// `body` may change the row, unless the conditions of the plan depend on other rows.
   mutating func forEachRow(
     _ plan: FetchPlan, _ storage: EntityStorage,
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void

@@ -1,15 +1,15 @@
 extension ManagedObjectContext {
-  /// Executes a batch request, which creates one generation.
+  /// Executes a batch request, and commits all of its changes as one generation.
   ///
   /// Unsaved changes of this context are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
   /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If the
-  ///   method throws, nothing has changed.
+  ///   method throws, the store is unchanged.
   /// - Complexity: For each row of the request, reads or writes the row and one entry in each of
-  ///   its indexes. The request syncs once. Memory use does not grow with the number of inserted or
-  ///   updated rows.
+  ///   its indexes. The request syncs once. Apart from lists of object IDs, memory use does not
+  ///   grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
@@ -61,8 +61,9 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// The map from the object numbers in the request to the current ones, because the first save of
-  /// an object changes its number.
+  /// The map from the object numbers in the request to the current numbers.
+  ///
+  /// The first save of an object changes its number.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []

@@ -22,7 +22,7 @@ public struct ContextChange: Sendable {
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that were reverted or read again, or will be read again when they are next used.
+  /// The objects that were reverted, read again or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created, or `nil` in a child context and for other kinds of
   /// changes.
@@ -37,9 +37,10 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all changes to the context's objects from now on.
+  /// A sequence of all later changes to the context's objects.
   ///
-  /// Each access creates a new sequence, for one observer on any thread.
+  /// Each access creates a new sequence, which only one observer may iterate over. The observer can
+  /// run on any thread.
   ///
   /// Consecutive object changes that the observer has not yet received are combined into one
   /// element; saves are not. The sequence ends when the context is deallocated or the awaiting task
@@ -65,7 +66,9 @@ extension ManagedObjectContext {
     weak var queue: ContextChangeQueue?
   }
 
-  /// Notifies the observers of a change, which is computed only if there are observers.
+  /// Notifies the observers of a change.
+  ///
+  /// `change` is evaluated only if there are observers.
   func notifyObservers(of change: @autoclosure () -> ContextChange) {
     guard !changeQueues.isEmpty else { return }
     let change = change()
@@ -74,7 +77,8 @@ extension ManagedObjectContext {
 
   /// Notifies the observers that an object has changed.
   ///
-  /// - Parameter set: The set of the change to which the object belongs, such as `\.updated`.
+  /// - Parameter set: The property of the ``ContextChange`` to which the object is added, such as
+  ///   `\.updated`.
   func notifyObservers(
     of object: ManagedObject, as set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>
   ) {
@@ -96,7 +100,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// The changes that an observer has not yet received.
+/// A queue of the changes that an observer has not yet received.
 final class ContextChangeQueue: Sendable {
   private let waiting = Mutex<[ContextChange]>([])
   fileprivate let wakeups: AsyncStream<Void>

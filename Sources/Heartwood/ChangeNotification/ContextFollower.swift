@@ -2,7 +2,7 @@
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called when an unknown number of the context's objects may have lost their unsaved changes.
+  /// Called after any of the context's objects may have lost their unsaved changes.
   func recordChangeOfAllObjects()
   /// Called after something has changed in a parent context.
   func recordParentChange()

@@ -5,10 +5,12 @@ final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
   private var observations = NumberTable<ObjectObservation>()
-  /// Objects whose values may differ from the values that observers read.
+  /// The objects that may have changed since observers read their values.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects that observers last read or were notified
-  /// of, or `nil` if no observer has read them yet.
+  /// The counts of inserted, updated and deleted objects when observers last read them or were
+  /// notified of a change.
+  ///
+  /// `nil` if no observer has read them yet.
   private var seen: [Int]?
 
   init(_ storeContext: ManagedObjectContext) {
@@ -45,8 +47,9 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of each value that differs from the one that they read, loading faults if
-  /// necessary.
+  /// Notifies observers of each value that has changed since they read it.
+  ///
+  /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {
     notifyOfContextChanges()
     guard !changed.isEmpty else { return }
@@ -62,9 +65,10 @@ final class ContextObserver {
     }
   }
 
-  /// Returns the value of a property, or `nil` if it is transient or cannot be read.
+  /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// The value of a to-many relationship is a string that identifies its members.
+  /// Returns `nil` if the property is transient or cannot be read. The value of a to-many
+  /// relationship is a string that identifies its members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
@@ -109,9 +113,9 @@ final class ContextObserver {
 extension ManagedObjectContext: Observable {
   /// Whether observers can track the context's objects and its lists of changed objects.
   ///
-  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when the
-  /// value of a stored property that they have read changes, whether the property was set or its
-  /// object was refreshed, merged or rolled back. If a user interface displays the context's
+  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when a
+  /// stored property that they have read gets another value. This includes changes caused by
+  /// refreshing, merging or rolling back the object. If a user interface displays the context's
   /// objects, turn tracking on before reading any of them.
   ///
   /// ```swift

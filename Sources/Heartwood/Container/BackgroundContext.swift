@@ -41,7 +41,8 @@ public actor BackgroundContext {
   }
 }
 
-/// Runs the jobs of one actor in order, on a thread that is not part of Swift's concurrency pool.
+/// An executor that runs the jobs of one actor in order, on a thread that is not part of Swift's
+/// concurrency pool.
 private final class SerialQueue: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 

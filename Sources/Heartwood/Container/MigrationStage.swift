@@ -1,8 +1,8 @@
 /// A stage in the migration of a store from one version of the model to the next.
 ///
-/// Most changes need no stage, because a store is migrated to the model automatically. A stage is
-/// for changes that need code, such as combining two name attributes into one. Declare the classes
-/// of earlier versions again, in a separate namespace:
+/// Most changes need no stage, because a store is migrated to the model automatically. Add a stage
+/// for a change that needs code, such as combining two name attributes into one. Declare the
+/// classes of earlier versions again, in a separate namespace:
 ///
 /// ```swift
 /// enum V1 {
@@ -32,7 +32,7 @@
 /// ]
 /// ```
 public struct MigrationStage: Sendable {
-  /// The code of a stage, which works with the objects of one version of the model.
+  /// A closure that works with the objects of one version of the model.
   public typealias Body = @Sendable (_ context: ManagedObjectContext) throws -> Void
 
   let source: Schema?
@@ -40,8 +40,9 @@ public struct MigrationStage: Sendable {
   let willMigrate: Body?
   let didMigrate: Body?
 
-  /// Creates a stage that migrates automatically, for changes that must pass through an
-  /// intermediate version.
+  /// Creates a stage that only performs the automatic migration.
+  ///
+  /// Use it if a migration must pass through an intermediate version.
   ///
   /// - Parameter schema: The model after the stage.
   public static func lightweight(to schema: Schema) -> MigrationStage {
@@ -56,7 +57,7 @@ public struct MigrationStage: Sendable {
   ///
   /// - Parameters:
   ///   - source: The model before the stage.
-  ///   - target: The model after the stage. Its version must be higher.
+  ///   - target: The model after the stage. Its version must be higher than that of `source`.
   ///   - willMigrate: The code to run before the automatic migration, with a context of the old
   ///     model.
   ///   - didMigrate: The code to run after the automatic migration, with a context of the new

@@ -1,9 +1,9 @@
 extension PersistentContainer {
-  /// Returns the changes to objects from one generation to another, which may be older.
+  /// Returns the changes that lead from one generation to another.
   ///
-  /// The method compares the generations directly; it does not use the history. A to-many
-  /// relationship counts as changed if its members differ or, for an ordered relationship, if their
-  /// order differs.
+  /// The target may be older than the source. The method compares the generations directly; it does
+  /// not use the history. A to-many relationship counts as changed if its members differ or, for an
+  /// ordered relationship, if their order differs.
   ///
   /// - Parameters:
   ///   - source: The starting generation, or `.current` for the newest one.
@@ -11,9 +11,9 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
   ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Independent of the size of the store. The method reads the database pages
-  ///   written between the two generations a few times, and two rows for each updated object.
-  ///   Memory use grows with the number of changed objects.
+  /// - Complexity: Independent of the size of the store. The method reads each database page that
+  ///   was written between the two generations a few times, and reads two rows for each updated
+  ///   object. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -50,8 +50,8 @@ extension PersistentContainer {
   ///   - known: A generation, or `nil`. If any object has changed since this generation, the method
   ///     throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes. Their token stands for the generation that the call created or, if
-  ///   that generation no longer exists, for the newest one.
+  /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
+  ///   that the call created or, if that one no longer exists, the newest generation.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
   ///   objects have changed since `known`, with the ID of one of them; `unknownEntity` if the model
   ///   has no class for a changed object; `incompatibleSchema` if the generation was written with

@@ -82,7 +82,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - date: The date before which transactions are deleted.
-  ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
+  ///   - force: Whether to delete transactions that registered consumers have not yet processed;
+  ///     see ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; errors from writing the store.
   /// - Complexity: Reads and deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
@@ -207,8 +208,8 @@ extension PersistentContainer {
     }
   }
 
-  /// The names of the registered consumers, with the token of the last transaction that each
-  /// consumer has processed.
+  /// The registered consumers by name, each with the token of the last transaction that it has
+  /// processed.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads one row for each consumer.

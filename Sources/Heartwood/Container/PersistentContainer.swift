@@ -21,7 +21,7 @@ public struct ContainerOptions: Sendable {
   public init() {}
 }
 
-/// A container for a model and its stores, which creates contexts for them.
+/// A container that holds a model and its stores, and creates the contexts that work with them.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
@@ -176,7 +176,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// Holds the context of the main actor.
+/// The owner of the main actor's context.
 ///
 /// The context is deallocated on the main actor, regardless of where the container is deallocated,
 /// because the observers of its objects run on the main actor.

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A sequence that yields the newest history token after each commit to any store of a container,
-/// whichever container or process made the commit.
+/// by any container or process.
 ///
 /// ```swift
 /// for await _ in container.remoteChanges {
@@ -95,8 +95,10 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     /// The time between two checks of a suspended store, in nanoseconds.
     private static let pollNanoseconds: UInt64 = 100_000_000
 
-    /// Waits while the store is suspended, and returns its newest snapshot, or `nil` if the store
-    /// cannot be read or the task is cancelled.
+    /// Returns the newest snapshot of a store.
+    ///
+    /// If the store is suspended, waits until it is resumed. Returns `nil` if the store cannot be
+    /// read or the task is cancelled.
     private static func newest(of store: Store) async -> Snapshot? {
       while true {
         do {
@@ -121,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store with commits that the iterator has not received yet.
+    /// The newest generation of each store that has commits the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 

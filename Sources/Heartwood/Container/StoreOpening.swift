@@ -1,5 +1,5 @@
-/// The migration of a store to a schema while the store is being opened: first in custom stages,
-/// and then automatically.
+/// The migration of a store to a schema while the store is being opened: first the custom stages,
+/// and then the automatic migration.
 struct StoreOpening {
   let store: Store
   let schema: Schema
@@ -83,7 +83,9 @@ struct StoreOpening {
 }
 
 extension Schema {
-  /// Throws the error in the classes, or an error that lists all of them if there are several.
+  /// Throws an error if the classes of the schema are invalid.
+  ///
+  /// If there are several errors, the thrown error lists all of them.
   func requireValid() throws(ObjectGraphError) {
     let failures = content.failures
     guard let first = failures.first else { return }

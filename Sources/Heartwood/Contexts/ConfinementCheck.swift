@@ -4,15 +4,16 @@ import Synchronization
 
 /// Detects simultaneous use of a context by two threads, which the compiler cannot always prevent.
 ///
-/// A context calls `enter` at the start, and `leave` at the end, of each method that reads rows or
-/// accesses the context's tables of objects. Reading a loaded property is not checked. In release
-/// builds, the check is off unless `HEARTWOOD_CHECKS=1` is in the environment. The check resembles
-/// Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
+/// Each method of a context that reads rows or accesses the context's tables of objects calls
+/// `enter` at its start and `leave` at its end. Reading a loaded property is not checked. In
+/// release builds, the check is off unless `HEARTWOOD_CHECKS=1` is in the environment. The check
+/// resembles Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
   /// The thread that is using the context, or 0 if there is none.
   private let user = Atomic<UInt>(0)
-  /// The number of nested uses by the thread that is using the context; no other thread accesses
-  /// this variable.
+  /// The number of calls to `enter` by the thread in `user` without a matching call to `leave`.
+  ///
+  /// No other thread accesses this variable.
   private var depth = 0
 
   private static let isOn: Bool = {
@@ -47,7 +48,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Ends the use that the matching call to ``enter()`` began.
+  /// Records the end of a use that began with a call to ``enter()``.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

@@ -116,8 +116,9 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether a property of an object with a row has not changed since the object was read,
-  /// so that the next change is its first.
+  /// Returns whether the next change to a property is the first since the object was read.
+  ///
+  /// Returns `false` if the object is new.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     !object.isInserted && object.changes?.originals[property.slot] == nil
   }
@@ -146,7 +147,8 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards the changes to those properties of an object whose values equal those in its row.
+  /// Discards the recorded change to each property whose value equals the value in the object's
+  /// row.
   ///
   /// An object without other changes then counts as unchanged: fetches return it with its stored
   /// values, and saves skip it (C-05).

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the next read, to which the context is then pinned.
+    /// The newest generation as of the next read, which then pins the context to it.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -44,7 +44,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Pins the context to a generation, so that it does not see what other contexts write later.
+  /// Pins the context to a generation, so that it does not see changes that other contexts save
+  /// later.
   ///
   /// Objects that were already read keep their values until they are fetched again or refreshed;
   /// faults are read from the new generation. Saves are applied to the newest generation.
@@ -55,7 +56,7 @@ extension ManagedObjectContext {
   ///   `foreignStore` if it belongs to none of the container's stores; `childContext` if this is a
   ///   child context; `autoMergeNeedsCurrentGeneration` for a fixed generation while the context
   ///   merges automatically.
-  /// - Complexity: One lock for each store whose generation this process has not pinned yet.
+  /// - Complexity: Takes one lock for each store whose generation this process has not pinned yet.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -128,14 +129,15 @@ extension ManagedObjectContext {
     return view
   }
 
-  /// Moves the pin of a pinned context to the newest generation.
+  /// Makes a pinned context move its pin to the newest generation at the next read.
   func advance() {
     for storeContext in rootContext.storeContexts {
       if case .at = storeContext.pin { storeContext.pin = .atNextRead }
     }
   }
 
-  /// Moves the pin to a generation that this context has just created.
+  /// Moves the pin to a generation that a save of this context has just created, or removes the
+  /// pin, as ``generationAfterSave`` specifies.
   func advance(to saved: Generation) {
     switch pin {
     case .none, .within: return

@@ -73,8 +73,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
-  /// object whose insertion was reverted. A new object exists only in contexts. Its insertion was
-  /// therefore reverted if neither this context nor any of its parents has the object.
+  /// object whose insertion was reverted. A new object exists only in contexts, so its insertion
+  /// was reverted if it is in neither this context nor any of its parents.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -125,8 +125,8 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns, by slot, the members that the parent's object has in each relationship that was
-  /// changed in this context.
+  /// Returns the members of the parent's object, by slot, for each relationship that was changed in
+  /// this context.
   ///
   /// The members are recorded before anything is pushed, because pushing one side of a relationship
   /// changes both sides.
@@ -179,8 +179,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members that a relationship of the parent's object has after the edit made in this
-  /// context is merged into it.
+  /// Merges an edit of a relationship in this context with the members that the relationship has in
+  /// the parent, and returns the merged members.
   ///
   /// - Parameter theirs: The parent's current members, which may differ from the members read here.
   private func merged(

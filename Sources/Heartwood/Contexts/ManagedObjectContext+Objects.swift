@@ -66,9 +66,11 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns the object of a row, filled from the record if it is not already up to date.
+  /// Returns the object of a row, and fills the object from the record unless it is already up to
+  /// date.
   ///
-  /// An object with unsaved changes is left unchanged.
+  /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
+  /// subclass of `ManagedObject`.
   func materialize(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
@@ -128,8 +130,9 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
-  /// Loads an object from the parent context if it is a fault, and returns `false` if it is
-  /// deleted.
+  /// Loads an object from the parent context if the object is a fault.
+  ///
+  /// - Returns: `false` if the object is deleted.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)

@@ -1,8 +1,9 @@
 extension ManagedObjectContext {
   // MARK: Reading
 
-  /// Returns the target of a to-one relationship, which may be a fault, or `nil` if there is no
-  /// target.
+  /// Returns the target of a to-one relationship, or `nil` if there is none.
+  ///
+  /// The target may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     if object.isFault { fire(object) }
     switch object.target(property) {
@@ -71,8 +72,8 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Returns whether the members of an object's relationship omit another object because it was
-  /// deleted in this context.
+  /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in
+  /// this context.
   ///
   /// The deleted object can still be among the stored members, because another context may have
   /// added it in the meantime.
@@ -133,10 +134,11 @@ extension ManagedObjectContext {
     keepSpare(members, of: object, property)
   }
 
-  /// Keeps a spare copy of an object's list, which saves the next in-place mutation from copying
-  /// the list.
+  /// Keeps a spare copy of an object's list, so that the next in-place mutation does not have to
+  /// copy the list.
   ///
-  /// `members` serves as the copy if it equals the list but has separate storage.
+  /// The spare copy is `members`, provided that it equals the list but has separate storage.
+  /// Otherwise, the method does nothing.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -361,7 +363,8 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship of an object that is being deleted and loses all members at once.
+/// A to-many relationship that is about to lose all its members at once, because its object is
+/// being deleted.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier
   private let slot: Int

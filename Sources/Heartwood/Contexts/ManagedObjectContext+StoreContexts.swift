@@ -10,7 +10,8 @@ import Foundation
 /// context that `otherStoreContext` returns for the class, ID or object, or to all store contexts.
 /// The rest of the method therefore handles one store. The only cost is the additional lookup.
 extension ManagedObjectContext {
-  /// The root context that the program uses: this context, or the owner of this store context.
+  /// The root context, which the program uses: the owner of this store context, or this context
+  /// itself if it has no owner.
   var rootContext: ManagedObjectContext { owner ?? self }
 
   /// All store contexts if this is the root context; otherwise, only this store context.
@@ -39,8 +40,8 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the store context for the objects of a class, or `nil` if it is this context or does
-  /// not exist.
+  /// Returns the other store context that holds the objects of a class, or `nil` if this store
+  /// context holds them or none does.
   func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -48,7 +49,8 @@ extension ManagedObjectContext {
     return otherStoreContext { $0.schema.entity(of: type) != nil }
   }
 
-  /// Returns the store context of a store, or `nil` if it is this context or does not exist.
+  /// Returns the store context of a store, or `nil` if that is this store context or the container
+  /// does not have the store.
   func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
       return nil
@@ -63,8 +65,8 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the store context of an object, or `nil` if it is this context or the object is not in
-  /// this context.
+  /// Returns the other store context that holds an object, or `nil` if this store context holds the
+  /// object or none does.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }

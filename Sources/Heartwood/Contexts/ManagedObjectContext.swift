@@ -1,9 +1,9 @@
-/// A workspace for objects; a save commits all changes to them as one generation.
+/// A workspace in which a program fetches, creates and changes objects.
 ///
-/// A context and its objects must be used by one thread at a time. Debug builds trap if two threads
-/// use a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
-/// context holds its objects weakly, unless they have unsaved changes. It has at most one object
-/// for each row.
+/// A save commits all changes as one generation. A context and its objects must be used by one
+/// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
+/// if `HEARTWOOD_CHECKS=1` is in the environment. A context holds its objects weakly, unless they
+/// have unsaved changes. It has at most one object for each row.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -45,7 +45,7 @@ public final class ManagedObjectContext {
   /// called while objects are being deleted, or by methods such as `existingObject(_:with:)`, which
   /// report a missing row in their results.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
-  /// Whether the context retains all its objects, not only changed ones.
+  /// Whether the context retains all its objects, not only those with unsaved changes.
   public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
@@ -101,9 +101,11 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, shared by all contexts of the tree.
   package let renumbered: RenumberedObjects
-  /// The generation to read.
+  /// The generation that the context reads.
   var pin = Pin.none
-  /// The view of the last read without a pin, which `model.recentViews` retains only briefly.
+  /// The view that the last read without a pin used.
+  ///
+  /// The context holds it weakly; `model.recentViews` retains it for a short time.
   weak var recentView: StoreView?
   /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
@@ -194,7 +196,7 @@ public final class ManagedObjectContext {
 
   // MARK: Registration
 
-  /// Returns a new object number, which no object has ever had in any context.
+  /// Returns a temporary number that no object has ever had in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -224,7 +226,7 @@ public final class ManagedObjectContext {
     if let assigned { object.changes?.assigned = assigned }
   }
 
-  /// Unregisters an object, which keeps its ID.
+  /// Unregisters an object without changing its ID.
   func leave(_ object: ManagedObject) {
     // Another object may have this number by now.
     if registered[object.number]?.takeUnretainedValue() === object {
@@ -239,8 +241,8 @@ public final class ManagedObjectContext {
 
   /// Removes all objects.
   ///
-  /// - Parameter isOver: Whether the context is being deallocated, so that values that are not
-  ///   loaded can no longer be read.
+  /// - Parameter isOver: Whether the context is being deallocated. Values that have not been loaded
+  ///   by then can no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -287,8 +289,9 @@ extension ManagedObject {
   /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left its context and, as far as the context knew, had a row at that
-  /// time.
+  /// Whether the object has left its context and was neither new nor deleted at that time.
+  ///
+  /// As far as the context knew, such an object had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The ID of the object, which is temporary until the object is saved.

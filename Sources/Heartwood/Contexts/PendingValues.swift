@@ -17,8 +17,9 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries, beyond two for each object, that the index may have before it is
-  /// rebuilt.
+  /// The number of entries that the index may have in addition to two for each changed object.
+  ///
+  /// If it has more, it is rebuilt.
   private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {
@@ -69,7 +70,9 @@ struct PendingValues {
 }
 
 extension StoredValue {
-  /// The value in a form that is the same for all values that compare equal, for use as a key.
+  /// The canonical form of the value, for use as a key.
+  ///
+  /// Values that compare equal have the same canonical form.
   fileprivate var asKey: StoredValue {
     switch self {
     case .string(let text): .string(text.composed)

@@ -12,8 +12,7 @@ struct AccessPath {
   }
 
   let kind: Kind
-  /// Whether entries are read backwards to yield the requested order, or `nil` if the path does not
-  /// yield that order.
+  /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
   var direction: Bool?
   /// The number of leading sort terms by which the path orders the rows, or `nil` if it orders them
   /// by all terms or by none.
@@ -27,7 +26,7 @@ struct AccessPath {
 /// Chooses the cheapest access path for a plan.
 ///
 /// The number of rows that an index yields is estimated from its tree at planning time, so there
-/// are no statistics to maintain. The unit of costs is one row that is read sequentially and
+/// are no statistics to maintain. Costs are in units of one row that is read sequentially and
 /// checked against the conditions. The costs were measured once, and are accurate within a factor
 /// of two on the machines tested.
 struct AccessPlanner {
@@ -72,13 +71,15 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The number of leading terms by which the index orders rows, whether it is read backwards,
-    /// and the estimated size of a group to sort; `nil` if rows are not sorted in groups.
+    /// The groups in which the index yields rows: the number of leading sort terms whose values are
+    /// equal within a group, whether the index is read backwards, and the estimated number of rows
+    /// in a group.
+    ///
+    /// `nil` if rows are not sorted in groups.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// Returns the number of leading terms by which an index orders rows, whether it is read
-  /// backwards, and the estimated size of a group to sort.
+  /// Describes the groups in which an index yields rows, as in ``Candidate/groups``.
   ///
   /// Returns `nil` if sorting in groups is impossible or of no use.
   private func groups(

@@ -21,7 +21,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// The position after the last object, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
-  /// Returns an object, and loads its batch if necessary.
+  /// Accesses the object at a position, and loads its batch if necessary.
   ///
   /// If an object cannot be read, the result is a fault, and ``ManagedObjectContext/faultError`` of
   /// the context is set.

@@ -1,4 +1,4 @@
-/// The objects that a fetch has found so far and that its result may contain.
+/// The objects that a fetch has found so far and may return.
 struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
@@ -52,8 +52,9 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether a candidate starts a group after the one in which the limit was reached, so
-  /// that it cannot be in the result.
+  /// Returns whether the limit was reached in a group before that of the given candidate.
+  ///
+  /// In that case, the result contains neither this candidate nor any later one.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys

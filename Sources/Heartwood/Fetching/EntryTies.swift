@@ -16,7 +16,8 @@ struct EntryTies {
 
   /// Adds an entry, and calls `body` with the entries whose order is now known.
   ///
-  /// - Parameter body: Called with the numbers in order. Returns `false` to stop.
+  /// - Parameter body: A closure that is called with each number, in order. It returns `false` to
+  ///   stop.
   /// - Returns: Whether to continue.
   mutating func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool

@@ -57,10 +57,10 @@ struct FetchOrder {
     self.terms = terms
   }
 
-  /// Whether objects with equal values are in the reverse order of their rows.
+  /// Whether objects with equal values are in the reverse order of their creation.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the object to which a scope is set.
+  /// Returns the sort keys of the subject of `scope`, which has the given number.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
@@ -117,8 +117,10 @@ extension FetchOrder.Term {
       isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 
-  /// Returns a negative number if the first value precedes the second, a positive number if it
-  /// follows, and 0 if they are equal, even if the term is reversed.
+  /// Compares two values in ascending order, even if the term is reversed.
+  ///
+  /// - Returns: A negative number if `first` precedes `second`, a positive number if it follows,
+  ///   and 0 if the values are equal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
@@ -158,8 +160,8 @@ extension StoredValue {
     first.sortOrder(relativeTo: second, isDecimal: false) < 0
   }
 
-  /// Returns a negative number if this value precedes the other, a positive number if it follows,
-  /// and 0 if they are equal.
+  /// Returns a negative number if this value precedes `other`, a positive number if it follows
+  /// `other`, and 0 if the two are equal.
   fileprivate func sortOrder(relativeTo other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }
@@ -181,9 +183,9 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a string property must order strings as stored values are ordered, even
-  /// if another descriptor of the request compares objects in memory. On Darwin, `compare` would
-  /// use a locale instead.
+  /// A plain descriptor of a string property must sort objects in memory in the same order as a
+  /// fetch that compares stored values. On Darwin, `compare` would sort the strings by locale
+  /// instead.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in

@@ -1,10 +1,12 @@
-/// A resolved request: its rows, conditions and order.
+/// A resolved fetch request: the entities whose rows are examined, the conditions, the order and
+/// the limit.
 ///
 /// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values, or `nil` if the descriptors compare anything else, so that the
-  /// objects themselves must be compared.
+  /// The order by stored values, or `nil` if the sort descriptors compare anything else.
+  ///
+  /// In that case, the objects are created first and then sorted in memory.
   let order: FetchOrder?
   /// The maximum number of objects needed, including those that the offset skips, or `nil` for no
   /// limit.
@@ -13,8 +15,8 @@ struct FetchPlan {
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: The map from object numbers in the predicate to current numbers, which a save
-  ///     may have changed.
+  ///   - renumbered: The map from object numbers in the predicate to current numbers. The first
+  ///     save of an object changes its number.
   ///   - section: The key by which objects are grouped before they are sorted.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
@@ -66,7 +68,7 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers that the objects named by the conditions had at planning time.
+  /// The numbers of the objects that the conditions name, as they were at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
@@ -93,7 +95,9 @@ struct FetchPlan {
   /// The plan that finds all matching objects, without a limit, in the order of their rows.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
-  /// The plan that finds the same objects in the order of their rows, to count them.
+  /// The plan for counting the matching objects, up to the limit.
+  ///
+  /// It needs no sorting.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns the plan with another limit.
@@ -131,7 +135,7 @@ struct FetchPlan {
     try scope.with(object) { try holds(in: scope) }
   }
 
-  /// Returns whether the object to which a scope is set meets all conditions.
+  /// Returns whether the subject of `scope` meets all conditions.
   func holds(in scope: QueryScope) throws -> Bool {
     for condition in resolved.conditions where try !condition(scope) { return false }
     return true
@@ -169,7 +173,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// The demands on properties that an index can serve, by the slot of the property.
+  /// The demands that an index can serve, by the slot of the property that they restrict.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
@@ -211,7 +215,7 @@ extension FetchPlan {
     /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// Those demands of the conditions that lookups can serve.
+    /// The demands of all conditions, for finding rows through lookups.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
     let referencedEntities: [EntityDescription]

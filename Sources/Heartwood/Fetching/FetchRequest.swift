@@ -68,7 +68,7 @@ public struct FetchRequest<M: ManagedObject> {
   /// The maximum number of objects, at least 0, or `nil` for no limit.
   var limit: Int? { fetchLimit.map { max(0, $0) } }
 
-  /// The sum of the offset and the limit, or `nil` if there is no limit.
+  /// The sum of the offset and the limit, or `nil` if there is no limit or the sum overflows.
   var end: Int? {
     guard let limit else { return nil }
     let (end, isBeyond) = offset.addingReportingOverflow(limit)

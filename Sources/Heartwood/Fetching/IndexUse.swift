@@ -1,4 +1,4 @@
-/// An index, or a list of references, that narrows down the rows of a plan.
+/// The use of an index, or of a list of references, to narrow down or order the rows of a plan.
 struct IndexUse {
   private let entity: EntityDescription
   /// The slots of the indexed attributes.
@@ -49,7 +49,8 @@ struct PropertyDemand {
 extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
-  /// An index use that would need more lookups restricts fewer attributes.
+  /// If restricting a further attribute would require more lookups, that attribute is not
+  /// restricted.
   private static let maxLookups = 1000
 
   /// The names of the attributes, separated by commas.

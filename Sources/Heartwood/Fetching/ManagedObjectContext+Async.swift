@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   /// Fetches the objects of a request, using another thread to find and read their rows.
   ///
   /// While the other thread works, the caller's thread is free, for example for other tasks of its
-  /// actor. Afterwards, the caller's thread creates the objects. It does all of the work itself if
-  /// unsaved changes must be included, if this is a child context, or if the request compares
-  /// objects.
+  /// actor. Afterwards, the caller's thread creates the objects. The caller's thread does all of
+  /// the work if unsaved changes must be included, if this is a child context, or if the sort
+  /// descriptors compare anything other than stored values.
   ///
   /// ```swift
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())

@@ -70,8 +70,8 @@ extension ManagedObjectContext {
   /// The access path is chosen anew for each fetch, based on the current number of index entries.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: Reads two database pages for each level of the indexes that may be used, and no
-  ///   row.
+  /// - Complexity: Reads two database pages for each level of each index that may be used. No rows
+  ///   are read.
   public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -24,8 +24,8 @@ extension ManagedObjectContext {
   /// If the plan's order is by stored values, the objects are in that order, up to the plan's
   /// limit.
   ///
-  /// - Parameter body: If given, it is called with each object, in any order, and no objects are
-  ///   returned.
+  /// - Parameter body: A closure that is called with each object, in any order; the method then
+  ///   returns an empty array. If `nil`, the method returns the objects.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -73,7 +73,8 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Returns the objects changed in this context whose values here match a plan.
+  /// Returns the objects with unsaved changes in this context that match a plan, based on their
+  /// changed values.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
@@ -86,8 +87,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the objects of this context that match a plan and were not changed in a child context,
-  /// as candidates of the child.
+  /// Returns candidates for a fetch in a child context: the objects that match a plan in this
+  /// context and were not changed in the child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext
@@ -121,7 +122,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the requested content of a candidate from its row, to which the scope is set.
+  /// Reads the requested content of a candidate from its row, which is the subject of `scope`.
   private func complete(
     _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
     _ record: RecordView, _ scope: QueryScope
@@ -134,7 +135,7 @@ extension ManagedObjectContext {
     candidate.isComplete = true
   }
 
-  /// Reads the requested content of those selected candidates that do not have it yet.
+  /// Reads the requested content of the candidates that do not have it yet.
   private func completeAll(
     _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
     _ view: StoreView, _ scope: QueryScope
@@ -168,8 +169,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number if it is registered and has changes; otherwise,
   /// `nil`.
   ///
-  /// Setting an object to the values of its row is not a change: a fetch then evaluates the row,
-  /// which may be newer than the values in memory (C-05).
+  /// An object whose values equal those of its row does not count as changed. A fetch then
+  /// evaluates the row, which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),
       object.hasChanges, !discardNoOpEdits(of: object)

@@ -9,7 +9,8 @@ extension ManagedObjectContext {
   /// is no predicate to resolve.
   ///
   /// - Parameters:
-  ///   - keyPath: An attribute that has a `Unique` declaration of its own.
+  ///   - keyPath: An attribute that is declared unique by itself, not only in combination with
+  ///     others.
   ///   - value: The value to find. For `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; errors from reading rows;
   ///   ``faultError``.

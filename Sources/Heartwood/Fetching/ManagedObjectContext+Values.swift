@@ -18,8 +18,8 @@ extension ManagedObjectContext {
   /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
   /// an offset, only the objects that they select are aggregated.
   ///
-  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property with
-  ///   several values.
+  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key path leads to
+  ///   several values for one object.
   /// - Complexity: As ``fetch(_:)``. Memory use grows with the number of objects only if there is a
   ///   limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
@@ -78,7 +78,8 @@ extension ManagedObjectContext {
   ///   - keyPaths: The properties to fetch.
   ///   - isDistinct: Whether duplicate rows are removed. The limit and the offset of the request
   ///     then apply to the remaining rows.
-  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
+  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` if a key path leads to several values for
+  ///   one object.
   /// - Complexity: As ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
     _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,

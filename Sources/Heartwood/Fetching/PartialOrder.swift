@@ -2,8 +2,10 @@
 // arrive in groups; each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
-  /// Returns the number of leading sort terms by which the entries are ordered, and whether that
-  /// order is reversed, or `nil` if there are no such terms.
+  /// Returns the number of leading sort terms by which the entries are ordered, and whether the
+  /// entries must be read backwards.
+  ///
+  /// Returns `nil` if the index does not order the entries by any leading term.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {
     var rest = orderedSlots[...]
     var count = 0

@@ -1,4 +1,4 @@
-/// Iterates over the rows of a plan through an access path.
+/// A search for the rows that match a plan, through an access path.
 struct RowSearch {
   let plan: FetchPlan
   let path: AccessPath
@@ -31,8 +31,8 @@ struct RowSearch {
 
   /// Calls `body` with each matching record until it returns `false`.
   ///
-  /// During each call, the scope is set to the record. Rows are passed in the order of the plan if
-  /// the path provides it, and otherwise in the order of their numbers.
+  /// During each call, the record is the subject of `scope`. Rows are passed in the order of the
+  /// plan if the path provides it, and otherwise in the order of their numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -90,7 +90,8 @@ struct RowSearch {
 
   /// Calls `body` with the entries of an index until it returns `false`.
   ///
-  /// - Parameter body: Called with the number of an entry, and with its key if the key was read.
+  /// - Parameter body: A closure that is called with the number of each entry, and with the key of
+  ///   the entry if the key was read.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {

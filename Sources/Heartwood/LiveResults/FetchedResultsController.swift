@@ -36,8 +36,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///   - context: The context of the objects.
   ///   - sectionedBy: An attribute of the objects, or of an object reached through to-one
   ///     relationships. Objects with the same value form a section. The sections are in ascending
-  ///     order of their values, or in the order of the first sort descriptor if it has the same
-  ///     property.
+  ///     order of their values, or in the order of the first sort descriptor if it sorts by the
+  ///     same property.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionedBy: PartialKeyPath<M>? = nil

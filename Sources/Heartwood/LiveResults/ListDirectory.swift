@@ -64,12 +64,12 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// The lists without a requirement that the directory can use, so that any object may belong to
-  /// them.
+  /// The lists that any object may belong to, because they have no requirement that the directory
+  /// can use.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
-  /// The number of lists up to which evaluating all of them is faster than searching.
+  /// The maximum number of lists for which evaluating all of them is faster than searching.
   private static let fewLists = 8
 
   init(_ lists: [LiveList]) {

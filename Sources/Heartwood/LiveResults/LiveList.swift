@@ -21,8 +21,9 @@ final class LiveList {
   private(set) var sections = SectionCounts()
   /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true
-  /// The values of each object at the last fetch, for lists in a child context, which are always
-  /// refetched.
+  /// The values of each object at the last fetch.
+  ///
+  /// They are kept only for a list in a child context, which is always refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false

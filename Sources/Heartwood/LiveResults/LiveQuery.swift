@@ -1,4 +1,6 @@
-/// The resolved request of a list, which also evaluates the conditions for individual objects.
+/// The resolved request of a list.
+///
+/// It fetches the list, and evaluates the conditions for individual objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
@@ -23,10 +25,12 @@ final class LiveQuery {
   /// Whether the list must be refetched after any change to the objects of an entity that it
   /// depends on.
   ///
-  /// This is necessary if its conditions depend on objects outside the list, if objects are
+  /// This is necessary if the conditions depend on objects outside the list, if objects are
   /// compared by more than their stored values, or if the list belongs to a child context.
   let fetchesAgain: Bool
-  /// The property by whose values ``ListDirectory`` finds the list, with the required ranges, or
+  /// The slot of the property by which ``ListDirectory`` finds the list, and the ranges of values
+  /// that the list requires.
+  ///
   /// `nil` if any object may belong to the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
@@ -76,7 +80,7 @@ final class LiveQuery {
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { storeContext.object($0) }
   }
 
-  /// Updates the plan if objects that the predicate names have been renumbered.
+  /// Updates the plan if any object named in the predicate has been renumbered.
   ///
   /// - Returns: Whether the plan has new object numbers.
   func updateNames() throws -> Bool {
