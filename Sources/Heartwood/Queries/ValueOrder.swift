@@ -93,8 +93,8 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns a string with the differences removed that `options` ignores, such as case; returns
-  /// any other value unchanged.
+  /// Returns a string without the differences that `options` ignores, such as differences in case;
+  /// returns any other value unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self

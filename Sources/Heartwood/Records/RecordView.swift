@@ -89,7 +89,8 @@ struct RecordView {
     return text
   }
 
-  /// Returns whether a field contains the string `text`, by the rules of Swift's string comparison.
+  /// Returns whether the value of a string field equals `text`, by the rules of Swift's string
+  /// comparison.
   ///
   /// - Parameter bytes: The UTF-8 bytes of `text`.
   func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {

@@ -115,7 +115,7 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes the objects whose rows no longer exist from the context, including objects that the
+  /// Removes from the context all objects whose rows no longer exist, including those that the
   /// context itself did not delete.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }

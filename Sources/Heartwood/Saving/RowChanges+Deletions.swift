@@ -14,7 +14,7 @@ extension RowChanges {
     var isDenied = false
   }
 
-  /// The error to report if any of the rows that prevent a deletion is not deleted as well.
+  /// An error that is reported if a row that prevents a deletion is not deleted as well.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
