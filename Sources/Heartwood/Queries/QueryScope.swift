@@ -1,5 +1,5 @@
-/// The objects that a predicate is evaluated on: the fetched object, which is called the subject,
-/// and the objects that its relationships lead to.
+/// The objects for which a predicate is evaluated: the fetched object, called the subject, and the
+/// objects that can be reached through its relationships.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -8,13 +8,17 @@ final class QueryScope {
   /// The view from which rows are read, or `nil` if all objects are in memory.
   private let view: StoreView?
   private let replacement: (ObjectNumber) -> ManagedObject?
-  /// The current elements of the collections that are being iterated over, by variable.
+  /// The values of the predicate's variables, by the number of the variable.
+  ///
+  /// The value of a variable is the current element of the collection that the variable iterates
+  /// over.
   var variables: [StoredValue]
 
   // The subject, which is the fetched object that is being tested, is either a record with its
   // entity, or an object in memory. The entity and the object are not retained, because that would
-  // take longer than reading a record; both outlive the closure that uses them. The variables skip
-  // exclusivity checks, because a scope is used by one thread, for one closure at a time.
+  // take longer than reading a record; both outlive the closure that uses them. The properties
+  // below skip exclusivity checks, because a scope is used by one thread, for one closure at a
+  // time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -23,8 +27,8 @@ final class QueryScope {
 
   /// Creates a scope without a subject.
   ///
-  /// - Parameter replacement: A closure that returns the object to read instead of a row, or `nil`
-  ///   to read the row.
+  /// - Parameter replacement: A closure that returns the object in memory to read instead of the
+  ///   row with the given number, or `nil` if the row must be read.
   init(
     _ model: StoreModel, _ view: StoreView?, variableCount: Int,
     replacement: @escaping (ObjectNumber) -> ManagedObject?
@@ -60,7 +64,7 @@ final class QueryScope {
 
   // MARK: The subject
 
-  /// The subject's number, as a value.
+  /// The subject's object number, as a stored value.
   var own: StoredValue { .integer(number.bits) }
 
   /// Returns the value of a property of the subject.
@@ -78,9 +82,9 @@ final class QueryScope {
     return value
   }
 
-  /// Returns whether a property of the subject equals a string.
+  /// Returns whether a property of the subject equals the string `text`.
   ///
-  /// - Parameter bytes: The UTF-8 bytes of the string.
+  /// - Parameter bytes: The UTF-8 bytes of `text`.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
     if let record, let storage {
       let layout = record.layoutNumber
@@ -133,20 +137,20 @@ final class QueryScope {
   }
 }
 
-/// The position of a property in records.
+/// The location of a property's field in records.
 ///
-/// It is cached for the layout of the last record, because the next record usually has the same
-/// layout.
+/// The location in the layout of the last record is cached, because the next record usually has the
+/// same layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The variables are read for every record, so they skip exclusivity checks. This is safe because
-  // only one thread uses them.
+  // The properties below are read for every record, so they skip exclusivity checks. This is safe
+  // because only one thread uses them.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0
   /// The layout's field for the property, or `nil` if the layout has no such field.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// The value of the property in records that have no value for it.
+  /// The property's value for records in which its field is missing or null.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

@@ -1,10 +1,10 @@
-/// A resolved expression of a predicate, which can be evaluated for any number of rows.
+/// An expression of a predicate, resolved so that it can be evaluated for any number of rows.
 struct QueryTerm {
   typealias Value = (QueryScope) throws -> StoredValue
   typealias Values = (QueryScope) throws -> [StoredValue]
   typealias Condition = (QueryScope) throws -> Bool
 
-  /// The function that evaluates a term, by the kind of its result.
+  /// The closure that evaluates a term; each case has a different type of result.
   enum Content {
     case value(Value)
     case values(Values)
@@ -15,15 +15,15 @@ struct QueryTerm {
   let name: String
   let type: QueryType
   let content: Content
-  /// The term's value, if the term is a constant.
+  /// The term's value if the term is a constant; otherwise, `nil`.
   var constant: StoredValue?
-  /// The term's values, if the term is a list of constants.
+  /// The term's values if the term is a list of constants; otherwise, `nil`.
   var constants: [StoredValue]?
-  /// The property, if the term is a property of the fetched object.
+  /// The property if the term is a property of the fetched object; otherwise, `nil`.
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The demands that every object meets for which the term, used as a condition, is true.
+  /// The tests that an object must pass for the term to be true, if the term is a condition.
   var demands: [QueryDemand] = []
 
   init(
@@ -62,8 +62,10 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Returns this term with its constant converted to the type of the other term, with which it is
-  /// compared, so that an index can look up the constant.
+  /// Returns this term with its constant converted to the type of `other`, the term that it is
+  /// compared with.
+  ///
+  /// After the conversion, the constant can be looked up in an index.
   ///
   /// Terms that are not constants, and constants that the other type cannot represent, are returned
   /// unchanged.
@@ -76,8 +78,9 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Returns this value converted to the type of the term with which it is compared, or unchanged
-  /// if the type cannot represent the value.
+  /// Returns this value converted to the type of `term`, the term that it is compared with.
+  ///
+  /// If that type cannot represent the value, the value is returned unchanged.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
     case (.double(bits: let bits), .integer):

@@ -1,6 +1,8 @@
-/// The type of an expression, which determines the operations that the expression permits.
+/// The type of an expression in a predicate, which determines the operations that can be applied to
+/// the expression.
 indirect enum QueryType: Sendable {
-  /// The type of `nil`, which is compatible with every type.
+  /// The type of the literal `nil`, which can be compared with values of any type except
+  /// collections.
   case nothing
   case bool
   case integer
@@ -12,7 +14,7 @@ indirect enum QueryType: Sendable {
   case bytes
   /// A value of a `Codable` type, which can only be compared with `nil`.
   case opaque
-  /// An object of an entity, or of any entity if the entity is `nil`.
+  /// A managed object of the given entity; `nil` stands for any entity.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -76,7 +78,7 @@ indirect enum QueryType: Sendable {
     return nil
   }
 
-  /// Returns whether values of both types can be compared.
+  /// Returns whether values of this type can be compared with values of the other type.
   func isComparable(with other: QueryType) -> Bool {
     switch (self, other) {
     case (.opaque, .nothing), (.nothing, .opaque): true
@@ -116,7 +118,7 @@ indirect enum QueryType: Sendable {
     return self
   }
 
-  /// The type as a phrase, including an article.
+  /// The type as a phrase for error messages, including an article, such as "an integer".
   var phrase: String {
     switch self {
     case .nothing: "nil"

@@ -1,10 +1,12 @@
 import Foundation
 
-/// Performs the arithmetic in predicates.
+/// Performs the arithmetic operations of predicates.
 ///
-/// The operations never trap; an undefined result is `nil`.
+/// The operations never trap. An operation without a result, such as the division of an integer by
+/// zero, returns `null`.
 extension ArithmeticOperation {
-  /// Returns the result of the operation for two integers, which is also an integer.
+  /// Applies the operation to two integers and returns an integer, or `null` if the result is
+  /// undefined or out of range.
   func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
     guard let first = first.wideInteger, let second = second.wideInteger else { return .null }
     let result: Int128? =
@@ -63,7 +65,8 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The value as a floating-point number, rounded if necessary, or `nil` if it is not a number.
+  /// The value as a floating-point number, rounded if necessary, or `nil` if the value is not a
+  /// number.
   fileprivate var double: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)
@@ -73,7 +76,9 @@ extension StoredValue {
     }
   }
 
-  /// Creates an integer, or `null` if the integer is outside the range of stored integers.
+  /// Creates a value from an integer.
+  ///
+  /// The value is `null` if the integer is `nil` or outside the range of stored integers.
   fileprivate init(wide: Int128?) {
     guard let wide else {
       self = .null

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compares values as Swift does.
+/// Compares stored values by the rules of Swift's comparison operators.
 ///
 /// Numbers are compared by their numeric values, regardless of their storage types.
 extension StoredValue {
@@ -55,8 +55,9 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// Compares an integer with a floating-point number without rounding either of them; `nil` for
-  /// NaN.
+  /// Compares an integer with a floating-point number without rounding either of them.
+  ///
+  /// Returns `nil` if the floating-point number is NaN.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {
     guard !number.isNaN else { return nil }
     guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
@@ -92,8 +93,8 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns the value without the differences that `options` ignores if it is a string; otherwise
-  /// returns it unchanged.
+  /// Returns a string without the differences that `options` ignores, such as differences in case;
+  /// returns any other value unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self

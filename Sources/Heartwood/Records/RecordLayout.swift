@@ -10,12 +10,12 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version identifies the transaction that wrote the record: it is the transaction's base, the
-/// first frame that the transaction could write. A transaction that only recomputes derived
-/// attributes because other rows changed does not change the version. A null bit is set for each
-/// field that has no value. A fixed-length field without a value still occupies its bytes, which
-/// are zero. The ends of variable fields are relative to the start of the first variable field. All
-/// numbers are little-endian.
+/// The version identifies the transaction that wrote the record: it is the transaction's base, that
+/// is, the number of its first frame. A transaction that only recomputes derived attributes because
+/// other rows changed does not change the version. A null bit is set for each field that has no
+/// value. A fixed-length field without a value still occupies its bytes, which are zero. The ends
+/// of variable fields are relative to the start of the first variable field. All numbers are
+/// little-endian.
 final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {

@@ -1,8 +1,8 @@
 /// A view of a record's bytes that reads individual fields without decoding the others.
 ///
-/// A view is valid only as long as the bytes and the layouts that it refers to. Because the bytes
+/// A view is valid only while the bytes and the layouts that it refers to exist. Because the bytes
 /// come from a file, the initializer and the methods that read fields throw `corrupt` if the record
-/// does not match its layout. No read accesses memory outside the bytes.
+/// does not match its layout. Reads never access memory outside the bytes.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -42,7 +42,9 @@ struct RecordView {
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
-  /// Returns eight bytes of the fixed part, starting at an offset that a layout specifies.
+  /// Returns eight bytes of the record's fixed-length part as an integer.
+  ///
+  /// The offset must come from the record's layout.
   func word(at offset: Int) -> UInt64 { Self.load(bytes, offset, UInt64.self) }
 
   /// Returns whether a field has no value.
@@ -51,7 +53,8 @@ struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bits of a fixed-length field of up to eight bytes, in the low bits of the result.
+  /// Returns the contents of a fixed-length field of at most eight bytes, in the low bits of the
+  /// result.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {
@@ -86,9 +89,10 @@ struct RecordView {
     return text
   }
 
-  /// Returns whether a field equals a string by the rules of Swift's string comparison.
+  /// Returns whether the value of a string field equals `text`, by the rules of Swift's string
+  /// comparison.
   ///
-  /// - Parameter bytes: The UTF-8 bytes of the string.
+  /// - Parameter bytes: The UTF-8 bytes of `text`.
   func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
     guard !isNull(field) else { return false }
     let content = try content(field)

@@ -2,14 +2,14 @@
 extension RawSpan {
   /// Calls `body` with a view of the record in these bytes.
   ///
-  /// - Throws: `corrupt` if the bytes are not a record with one of the layouts.
+  /// - Throws: `corrupt` if the bytes are not a valid record in one of the layouts.
   func withRecord<Result>(
     _ layouts: [RecordLayout], _ body: (RecordView) throws -> Result
   ) throws -> Result {
     try withUnsafeBytes { try body(RecordView($0, layouts)) }
   }
 
-  /// Returns the integer that the eight bytes contain in little-endian order.
+  /// Decodes the bytes as an eight-byte little-endian integer.
   ///
   /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {

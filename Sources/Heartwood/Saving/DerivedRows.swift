@@ -8,8 +8,7 @@ struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects for which attributes that are derived over a relationship may have to be
-  /// recomputed.
+  /// The objects whose attributes derived over a relationship may have to be recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -18,7 +17,10 @@ struct DerivedRows {
     derived = DerivedValues(rows, model)
   }
 
-  /// Computes the attributes that are derived from the row itself.
+  /// Computes the attributes that are derived from the row itself, and puts them into `values`.
+  ///
+  /// - Parameter keepsTimes: Whether attributes derived from the time of the save keep their
+  ///   values.
   func deriveOwn(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
     keepsTimes: Bool
@@ -38,10 +40,10 @@ struct DerivedRows {
     if model.hasDerived { affected.insert(number) }
   }
 
-  /// Marks the objects that have attributes derived from a row that is written or deleted.
+  /// Marks the objects with attributes derived from a row that is being written or deleted.
   ///
-  /// - Parameter isNew: Whether the row is new. Only rows that the same transaction writes can be
-  ///   related to a new row.
+  /// - Parameter isNew: Whether the row is new. Only rows written by the same transaction can be
+  ///   related to a new row, so the store is not searched for others.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -73,7 +75,7 @@ struct DerivedRows {
     return first.isIdentical(to: second)
   }
 
-  /// Marks the objects that have attributes derived from changed rows.
+  /// Marks the objects with attributes derived from changed rows.
   private mutating func markAllDependents(of changes: RowChanges) throws {
     for change in changes.list where !change.isDeleted && change.isEffective {
       try markDependents(

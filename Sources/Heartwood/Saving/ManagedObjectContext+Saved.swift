@@ -47,7 +47,10 @@ extension ManagedObjectContext {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes, in child contexts, the objects of the rows into which new objects were merged.
+  /// Refreshes the objects that child contexts have for the given rows, into which the save merged
+  /// new objects.
+  ///
+  /// Objects with unsaved changes are not refreshed.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {
@@ -99,7 +102,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates the values of an object that differ from those of its row.
+  /// Updates those properties of an object that differ from `values`, the values of its row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
@@ -112,7 +115,8 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes the objects whose rows no longer exist, even if they were not deleted in this context.
+  /// Removes from the context all objects whose rows no longer exist, including those that the
+  /// context itself did not delete.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {

@@ -71,8 +71,8 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Makes the next save check whether another context has changed an object, even if this context
-  /// has not changed it.
+  /// Makes the next save check whether another context has changed `object`, even if this context
+  /// has not.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -142,8 +142,10 @@ extension ManagedObjectContext {
     return failures
   }
 
-  /// Returns an error for each relationship whose delete rule prevents the deletion of an object,
-  /// because related objects are not deleted as well.
+  /// Returns an error for each relationship whose delete rule prevents the deletion of `object`.
+  ///
+  /// A `deny` rule prevents the deletion if the relationship leads to an object that is not being
+  /// deleted.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }
     return entity.relationships.compactMap { property in

@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
-/// It is a class because the lists of changes are traversed several times, and each step then
-/// retains one object instead of the four objects that a struct would contain. Its variables are
-/// used several times for every row, so they skip exclusivity checks. This is safe because they
-/// hold only values and are used by a single thread.
+/// This is a class because lists of changes are traversed several times. Each step of a traversal
+/// then retains one object instead of the four that a struct would contain. The properties are used
+/// several times for every row, so they skip exclusivity checks. This is safe because they hold
+/// only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -17,9 +17,10 @@ final class RowChange {
   @exclusivity(unchecked) var isDeleted = false
   /// Whether the change inserts a new object, which may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
-  /// The number that the object has until the transaction succeeds, for error messages.
+  /// The object's number in error messages, which is the one that it has until the transaction
+  /// succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
-  /// Whether the change belongs to an object that is being saved.
+  /// Whether the change comes from a managed object that is being saved.
   @exclusivity(unchecked) var isOfObject = false
   /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
@@ -63,7 +64,7 @@ final class RowChange {
   /// Returns the target that a reference has in the store, or `nil` if it has none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
-  /// Sets a reference to a different target than the one requested.
+  /// Sets a reference to a target other than the requested one, or clears it if `target` is `nil`.
   func redirect(_ slot: Int, to target: ObjectNumber?) {
     after[slot] = target.map { .integer($0.bits) } ?? .null
     isAdjusted = true
@@ -76,9 +77,9 @@ struct MemberEdit {
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// The members that an ordered relationship has in this context, if they were loaded.
+  /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members at the time they were read.
+  /// The members at the time when this context read them, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

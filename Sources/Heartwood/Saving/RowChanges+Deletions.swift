@@ -1,6 +1,6 @@
 /// Deletes rows, and changes or deletes related rows according to the delete rules.
 extension RowChanges {
-  /// A row to delete, and the related objects that its object lost before it was deleted.
+  /// A row to delete, and the objects that were removed from its relationships before the deletion.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot; `nil` if a reference had no
@@ -10,11 +10,11 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules apply.
     var followsRules = true
-    /// Whether it has already been reported that objects in memory prevent the deletion.
+    /// Whether an error has already been reported because objects in memory prevent the deletion.
     var isDenied = false
   }
 
-  /// An error that prevents the deletion of a row, unless the related rows are deleted too.
+  /// An error that is reported if a row that prevents a deletion is not deleted as well.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
@@ -70,13 +70,12 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the delete rules leave a stored related object alone, because it is no longer
-  /// related to the deleted row.
+  /// Returns whether the delete rules ignore an object that is related to the deleted row in the
+  /// store, because the relationship has already ended.
   ///
   /// This is the case if the related object was removed from the relationship before the deletion,
   /// or if its own reference leads to a different object after the save. It is not the case if the
-  /// change that ended the relationship lost in a conflict. That change is the deletion of the
-  /// related object or the edit to its reference.
+  /// related object's deletion, or an edit to its reference, lost in a conflict.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -92,7 +91,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// Returns the objects at the other end of a relationship in the store.
+  /// Returns the objects that a relationship of a row leads to in the store.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]

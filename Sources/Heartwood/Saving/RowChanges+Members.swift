@@ -5,7 +5,7 @@ struct ListEdits {
     let slot: Int
   }
 
-  /// A member of a relationship, as seen from the object at one end.
+  /// One side of the connection between two objects: a member of a relationship of `owner`.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int
@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list whose order may have changed.
+  /// Adds a list without added or removed members, because its order may have changed.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
     let key = Key(owner: owner, slot: slot)
     guard edits[key] == nil else { return }
@@ -65,8 +65,9 @@ extension RowChanges {
 
   /// Returns the added members, as seen from both ends of each relationship.
   ///
-  /// A member may be removed under the number of a new object and added under the number of the row
-  /// into which that object was merged. Such a member must not be removed.
+  /// If a new object was merged into an existing row, one edit may remove a member under the number
+  /// of the new object, while another edit adds it under the number of the row. Such a member must
+  /// not be removed. If no object was merged, the result is not needed and therefore empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }

@@ -1,4 +1,5 @@
-/// Updates references so that none refers to a missing row and the two ends of each pair agree.
+/// Updates references so that none refers to a missing row and both ends of each one-to-one
+/// relationship agree.
 extension RowChanges {
   /// Redirects references to new objects that were merged into existing rows, and clears references
   /// to missing rows.
@@ -29,10 +30,10 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears, in rows that are written anyway, the references that have no inverse and refer to
-  /// missing rows.
+  /// Clears references to missing rows if they have no inverse, but only in rows that are written
+  /// anyway.
   ///
-  /// The deletion of the target did not change these references.
+  /// Deleting an object does not change the references to it that have no inverse.
   func clearDanglingReferences() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -102,8 +103,12 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs two objects, unless one of them has already been paired or the edit to its reference
-  /// lost in a conflict.
+  /// Pairs the two objects of a claim, or resets the claim's reference if the target is not
+  /// available.
+  ///
+  /// The target is not available if it does not exist or has already been paired. Unless it already
+  /// refers to the claiming object, it is also not available if an edit to its reference lost in a
+  /// conflict, or if it has another partner and the claim's reference was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -138,14 +143,14 @@ extension RowChanges {
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears the reference in a claim if its target is now paired with another object.
+  /// Clears the reference in a claim if the reference's target does not refer back to the object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }
     claim.change.redirect(claim.slot, to: nil)
   }
 
-  /// Clears the reference of an object if it refers to the given partner.
+  /// Clears the reference of an object if the reference's target is `other`.
   private func separate(_ number: ObjectNumber, _ slot: Int, from other: ObjectNumber) throws {
     guard let change = try change(of: number), change.target(slot) == other else { return }
     change.redirect(slot, to: nil)
@@ -153,7 +158,7 @@ extension RowChanges {
 
   // MARK: To-one and to-many
 
-  /// Marks the objects whose members change because references change.
+  /// Marks the objects that gain or lose members because references to them change.
   private func markChangedMembers() throws {
     var position = 0
     while position < list.count {

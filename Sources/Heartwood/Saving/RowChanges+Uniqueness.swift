@@ -1,6 +1,6 @@
 /// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
 extension RowChanges {
-  /// The values of a unique constraint, in the form of an index key.
+  /// The values of a row for a unique constraint, encoded as an index key.
   private struct UniqueKey: Hashable {
     /// The position of the declaring entity in the schema.
     let entity: Int
@@ -9,10 +9,11 @@ extension RowChanges {
     let key: Key
   }
 
-  /// The change to the row that claims each unique value.
+  /// The changes to the rows that claim unique values, by unique value.
   private typealias Owners = [UniqueKey: RowChange]
 
-  /// The row that has a unique value.
+  /// The row that has a unique value: a row with a change in this transaction, or another stored
+  /// row.
   private enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -124,7 +125,9 @@ extension RowChanges {
     }
   }
 
-  /// Copies the winning values of a new object into the row that the object is merged into.
+  /// Copies values of a new object into the row that the object is merged into.
+  ///
+  /// The merge policy determines which values are copied.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject

@@ -8,7 +8,7 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Variables that are used for every row skip exclusivity checks. This is safe because they hold
+/// Properties that are used for every row skip exclusivity checks. This is safe because they hold
 /// only values and are used by a single thread.
 final class RowChanges {
   let rows: RowWriter
@@ -33,7 +33,7 @@ final class RowChanges {
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict, so that cascades must not delete them
+  /// The rows whose requested deletion lost in a conflict; cascading deletions must not delete them
   /// either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
@@ -41,8 +41,8 @@ final class RowChanges {
   let areAttributesOnly: Bool
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
-  /// The number of changes, from the start of the list, for which the attributes derived from the
-  /// row itself have already been computed.
+  /// The number of changes at the start of `list` whose attributes derived from the row itself have
+  /// already been computed.
   private var requestedCount = 0
 
   init(

@@ -16,8 +16,11 @@ extension SaveRequest {
     return !conflict.isDeleted
   }
 
-  /// Lets a custom policy decide whether to keep an object that was deleted in this context and
-  /// changed in another.
+  /// Lets a custom policy decide whether to keep an object that this context deleted and another
+  /// context changed.
+  ///
+  /// Returns `false` if the policy confirms the deletion, or if the merge policy is not a custom
+  /// one.
   func keeps(
     _ object: ManagedObject, base: [StoredValue], theirs: [StoredValue]
   ) throws -> Bool {

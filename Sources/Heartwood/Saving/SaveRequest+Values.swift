@@ -16,8 +16,8 @@ extension SaveRequest {
 
   /// Returns the value of an attribute.
   ///
-  /// If the attribute's type cannot encode the value, this records the error, which makes the save
-  /// fail, and returns `null`.
+  /// If the attribute's type cannot encode the value, the method returns `null` and records an
+  /// error that makes the save fail.
   mutating func storedValue(
     _ property: PropertyDescription, of object: ManagedObject
   ) -> StoredValue {

@@ -7,7 +7,7 @@
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
-    /// The object equals its row.
+    /// The object was saved, so its values equal those of its row.
     case saved
     /// The object had no edits, and its row was not written.
     case unchanged
@@ -25,13 +25,13 @@ struct SaveRequest {
   let base: UInt64
   let rows: RowWriter
   let changes: RowChanges
-  /// The numbers assigned to inserted objects.
+  /// The permanent numbers of inserted objects, by their current numbers.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the values that `values(of:)` last returned lack a reference because the reference's
-  /// target has no row.
+  /// Whether the last call of `values(of:)` omitted a reference because the reference's target has
+  /// no row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false
@@ -82,7 +82,7 @@ struct SaveRequest {
     return changes.resolved(numbers[present] ?? present)
   }
 
-  /// Returns whether the save has inserted a row.
+  /// Returns whether the save has inserted the row with the given number.
   func isNew(_ number: ObjectNumber) -> Bool {
     changes.known(number).map { $0.before == nil } ?? false
   }

@@ -9,12 +9,12 @@ final class EntityStorage: Sendable {
   /// The field of each property in each layout, ordered by layout and then by slot; -1 if the
   /// layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the values that properties have if a record contains no value for them, by
+  /// For each layout, the values of the properties in records that contain no value for them, by
   /// slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
-  /// For each layout, the object that fills managed objects from records.
+  /// For each layout, the filler that sets the properties of managed objects from records.
   let fillers: [ObjectFiller]
   /// The keyspace of the records, whose keys are row IDs.
   let keyspace: String
@@ -121,8 +121,7 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
-  /// Returns the value that a property has in a record of a layout if the record contains no value
-  /// for the property.
+  /// Returns the value of a property in records of the given layout that contain no value for it.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
   /// Returns the name of the property with the given number in the store, or `nil` if the class no
@@ -140,7 +139,7 @@ final class EntityStorage: Sendable {
     return builder.finish()
   }
 
-  /// Returns the value that a record has for one property.
+  /// Returns the value of one property in a record.
   func value(_ slot: Int, _ view: RecordView) throws -> StoredValue {
     guard let field = field(of: slot, layout: view.layoutNumber), !view.isNull(field) else {
       return constant(of: slot, layout: view.layoutNumber)

@@ -8,10 +8,10 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The first key of the iteration.
-  ///   - collect: A closure that adds to the batch what `body` needs from an entry. It returns
-  ///     `false` to stop.
-  ///   - body: Called with each batch, even if the batch is empty. It may change the entries of the
-  ///     batch and all entries before them.
+  ///   - collect: A closure that receives the key and the value of an entry, and appends the data
+  ///     that `body` needs to the batch. It returns `false` to stop the iteration.
+  ///   - body: A closure that is called with each batch, even if the batch is empty. It may modify
+  ///     the entries of the batch and all entries before them.
   func forEachBatch<Element>(
     from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void
@@ -39,8 +39,8 @@ extension RowsKeyspace {
   ///
   /// The batches and `body` work as in ``forEachBatch(from:collect:_:)``.
   ///
-  /// - Parameter collect: A closure that returns what `body` needs from a row, or `nil` to skip the
-  ///   row.
+  /// - Parameter collect: A closure that returns the data that `body` needs from a row, or `nil` to
+  ///   skip the row.
   func forEachRow<Element>(
     of storage: EntityStorage, collect: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void

@@ -33,7 +33,8 @@ struct EntryRange: Hashable {
   /// Creates the range of the entries whose keys begin with the given values and continue with a
   /// value from `first` to `last`.
   ///
-  /// Entries that continue with `nil` are excluded.
+  /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
+  /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
     // This key follows all keys with `nil`, because no component after a `nil` begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }

@@ -96,7 +96,7 @@ struct HistoryHeader {
   /// The time of the transaction, in seconds since the start of 2001 (UTC).
   var timestamp: Double
   var processID: Int32
-  /// The first frame that the transaction could write.
+  /// The number of the transaction's first frame.
   var base: UInt64
   var author: String?
   var contextName: String?

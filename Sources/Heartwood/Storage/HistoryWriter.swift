@@ -1,6 +1,6 @@
 import Foundation
 
-/// Records the changes made by a transaction in the history, within the transaction itself.
+/// Writes the changes of a transaction to the history, as part of the same transaction.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
 /// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory
@@ -12,7 +12,7 @@ final class HistoryWriter {
     var contextName: String?
   }
 
-  /// The size at which a chunk is written, in bytes.
+  /// The size, in bytes, at which a chunk counts as full and is written.
   private static let chunkByteCount = 1 << 15
 
   private let transaction: WriteTransaction

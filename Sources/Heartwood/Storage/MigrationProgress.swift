@@ -10,7 +10,7 @@ public struct MigrationProgress: Sendable, Hashable {
     case indexes
   }
 
-  /// The version of the model that the store is migrated to.
+  /// The version of the model to which the store is being migrated.
   public let version: Int
   /// The kind of work that is in progress.
   public let work: Work
@@ -32,7 +32,7 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The last counted row, whose further entries must not be counted again.
+  /// The last row that was counted; further entries of the same row are not counted.
   private var last: ObjectNumber?
 
   init(
@@ -47,7 +47,8 @@ struct ProgressCount {
 
   /// Counts the rows to which relationship entries belong.
   ///
-  /// - Parameter numbers: The row of each entry. The entries of a row must be adjacent.
+  /// - Parameter numbers: The number of the row that each entry belongs to. The entries of a row
+  ///   must be adjacent.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {

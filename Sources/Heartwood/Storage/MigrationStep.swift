@@ -2,8 +2,9 @@ import Foundation
 
 /// A step that migrates a store from one model to the next, in one transaction.
 ///
-/// Rows are not rewritten if an existing layout can still describe them. The rows of an entity are
-/// processed in batches, so memory use does not depend on the number of rows.
+/// A row is rewritten only if its values change; otherwise, it keeps the layout with which it was
+/// written. The rows of an entity are processed in batches, so memory use does not depend on the
+/// number of rows.
 struct MigrationStep {
   let transaction: WriteTransaction
   /// The store's model before the step.

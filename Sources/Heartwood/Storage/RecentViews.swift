@@ -8,7 +8,8 @@ import Synchronization
 /// must not prevent the log from being reclaimed. Therefore the context refers to its view weakly,
 /// and this object retains the view between two reads.
 final class RecentViews: Sendable {
-  /// The time after which an unused view is released; the actual time is at most twice as long.
+  /// The minimum time for which an unused view is retained; it is released after at most twice as
+  /// long.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
   private struct Content {

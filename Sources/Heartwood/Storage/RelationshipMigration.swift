@@ -48,8 +48,10 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with batches of the members that a relationship had before the migration, for all
-  /// objects of one entity, sorted by object.
+  /// Calls `body` with the pairs of objects that a relationship connected before the migration, in
+  /// batches.
+  ///
+  /// The owners of the pairs are the objects of `entity`, in ascending order.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -100,7 +102,8 @@ struct RelationshipMigration {
 
   // MARK: Converting
 
-  /// Moves a relationship of an entity's objects to the relationship's new keyspace.
+  /// Moves the entries of a relationship, for all objects of one entity, to the relationship's new
+  /// keyspace.
   private func convert(
     _ property: PropertyDescription, _ storage: EntityStorage, _ old: StoredModel.StoredProperty,
     _ known: StoredModel.StoredEntity
@@ -180,7 +183,7 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes the references of an entity's objects to objects of removed entities.
+  /// Removes the objects of removed entities from a relationship, for all objects of one entity.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {
@@ -235,12 +238,13 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship, and a temporary keyspace with the related objects according to its
-  /// inverse.
+  /// A new relationship, and a temporary keyspace that contains its pairs of related objects,
+  /// collected from the inverse relationship.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The keyspace that lists the pairs of owner and member, sorted by owner.
+    /// The name of the temporary keyspace, which lists the pairs of owner and member, sorted by
+    /// owner.
     let sorted: String
   }
 

@@ -4,8 +4,8 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members are listed in a keyspace, by the name of
-  /// the keyspace and the position of the entity.
+  /// The slots of the to-many relationships whose members are listed in a keyspace, by keyspace
+  /// name and entity position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
@@ -83,7 +83,7 @@ struct RowDifference {
     return true
   }
 
-  /// All objects that differ, in ascending order of their numbers.
+  /// The numbers of all objects that differ, in ascending order.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
   var isEmpty: Bool { rows.isEmpty && lists.isEmpty && unknownKeyspaces.isEmpty }
@@ -114,7 +114,9 @@ extension RowDifference {
 }
 
 extension ChangeSet {
-  /// Records the change to an object.
+  /// Records the change to an object, given its values in both generations.
+  ///
+  /// `before` or `after` is `nil` if the object does not exist in that generation.
   ///
   /// - Parameter lists: The slots of the object's to-many relationships whose members differ.
   mutating func record(

@@ -1,8 +1,8 @@
 /// Writes records, their entries in indexes and relationship keyspaces, and the history, in one
 /// transaction.
 ///
-/// The tables of keyspaces and row IDs are used for every row, so they skip exclusivity checks.
-/// This is safe because only one thread uses them.
+/// The properties that cache keyspaces and row IDs are used for every row, so they skip exclusivity
+/// checks. This is safe because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
@@ -91,8 +91,8 @@ final class RowWriter {
   ///
   /// - Parameters:
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
-  ///   - version: The row's current version, which it keeps so that conflict detection ignores the
-  ///     change, or `nil` to give the row a new version.
+  ///   - version: The version that the row keeps, so that conflict detection ignores the change, or
+  ///     `nil` to give the row a new version.
   /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
   ///   row has the same values in a unique index over attributes that are derived over a
   ///   relationship. The other unique indexes have already been checked.
@@ -147,7 +147,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries of a row, except those that the row also has with the values
+  /// Removes the index entries that a row has for `values`, except those that it also has for
   /// `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
@@ -162,9 +162,11 @@ final class RowWriter {
     }
   }
 
-  /// Deletes a row, its index entries and its own member lists.
+  /// Deletes a row, its index entries and its member lists.
   ///
-  /// Entries in the lists of other rows are not removed.
+  /// The entries that list the row as a member of the objects that it refers to are deleted too.
+  ///
+  /// The member lists that other rows keep themselves are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -192,7 +194,7 @@ final class RowWriter {
 
   /// Returns the object that has the given values in a unique index, or `nil` if there is none.
   ///
-  /// - Parameter key: The key of the values.
+  /// - Parameter key: The key that `values` encode to.
   ///
   /// - Precondition: Rows and index entries are consistent.
   func owner(
@@ -231,8 +233,9 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the objects that a keyspace of edges, or an index over a to-one relationship, lists
-  /// for an object.
+  /// Returns the numbers of the objects that a keyspace lists for an object.
+  ///
+  /// The keyspace contains edges, or is an index over a to-one relationship.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []
@@ -269,7 +272,10 @@ final class RowWriter {
     return try keyspace(name).withValue(key) { _ in } != nil
   }
 
-  /// Adds or removes members of a many-to-many relationship, on one side of the relationship only.
+  /// Adds members to the list of an unordered to-many relationship, or removes them if `areAdded`
+  /// is `false`.
+  ///
+  /// The inverse relationship is not changed.
   func changeEdges(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
   ) throws {
@@ -282,7 +288,8 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Returns whether two rows have the same entry in the index.
+  /// Returns whether rows with the given values have the same entry in the index; `false` if
+  /// `other` is `nil`.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
     guard let other else { return false }
     return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }

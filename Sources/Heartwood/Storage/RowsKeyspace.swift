@@ -3,7 +3,7 @@ enum RowsKeyspace {
   case snapshot(KeyspaceReader)
   case transaction(KeyspaceWriter)
 
-  /// The number of keys.
+  /// Returns the number of keys.
   func count() throws -> Int {
     switch self {
     case .snapshot(let reader): try reader.count()

@@ -8,8 +8,9 @@ struct SchemaReconciliation {
   private let schema: Schema
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that only the store has, and that migrating to a
-  /// schema with a higher version removes.
+  /// Sentences about entities and properties that exist only in the store.
+  ///
+  /// Migrating to a schema with a higher version removes them.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -302,7 +303,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value that a property has in those existing records that contain no value for it.
+  /// Records the value of a property for existing records that contain no value for it.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices

@@ -82,7 +82,7 @@ extension StoredValue {
     }
   }
 
-  /// The maximum number of bytes of the value's ``text``, which the history stores.
+  /// An upper bound for the size, in bytes, of the value's ``text``, which the history stores.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

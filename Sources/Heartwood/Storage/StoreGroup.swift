@@ -12,7 +12,7 @@ final class StoreGroup: Sendable {
     let url: URL?
     let store: Store
     let model: StoreModel
-    /// The identity that the store has in generation tokens.
+    /// The identity of the store in generation tokens.
     let identity: StoreIdentity
 
     init(url: URL?, store: Store, model: StoreModel) {
@@ -75,7 +75,9 @@ final class StoreGroup: Sendable {
   /// The current stores, in the order in which they were added.
   var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
-  /// Returns the store, possibly a removed one, whose model matches a condition.
+  /// Returns the first store whose model matches a condition, or `nil` if there is none.
+  ///
+  /// Stores that have been removed are searched last.
   func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {
     content.withLock { content in
       content.attachedStores.first { isWanted($0.model) }
@@ -155,7 +157,8 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container does not already have a store, even at another path.
+  /// Checks that the container does not already have the store with the given identity, even at
+  /// another path.
   ///
   /// - Throws: `invalidArgument` if the container has the store.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {

@@ -112,8 +112,8 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists the objects that refer to an object through a to-one
-  /// relationship.
+  /// Returns the keyspace that lists, for each object, the objects that refer to it through a
+  /// to-one relationship.
   ///
   /// This is the keyspace of the relationship or, if the inverse does not list these objects, an
   /// index that the schema adds.

@@ -10,7 +10,7 @@ final class StoreView {
 
   private let source: Source
   let model: StoreModel
-  /// Whether the view was used since the flag was last cleared.
+  /// Whether the view has been used since the flag was last cleared.
   ///
   /// Every use sets the flag, so that views that are no longer used can be found and released.
   let wasUsed = Atomic(true)

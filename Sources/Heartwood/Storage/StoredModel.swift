@@ -66,7 +66,7 @@ struct StoredModel: Codable, Equatable {
   /// A layout with which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values of the properties for which records of this layout have no value or no field.
+    /// The values of properties in those records of this layout that contain no value for them.
     var constants: [Constant] = []
   }
 
@@ -137,10 +137,10 @@ struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// Returns the entity with the given number.
+  /// Returns the entity with the given number, or `nil` if there is none.
   func entity(_ number: Int) -> StoredEntity? { entities.first { $0.number == number } }
 
-  /// Returns the entity with the given name.
+  /// Returns the entity with the given name, or `nil` if there is none.
   func entity(named name: String) -> StoredEntity? { entities.first { $0.name == name } }
 
   /// The keyspaces of all relationships.

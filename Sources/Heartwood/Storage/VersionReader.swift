@@ -2,13 +2,13 @@ import Foundation
 
 /// Finds the versions that an object had between two generations.
 ///
-/// The base of a transaction is the first frame that the transaction could write. It is greater
-/// than every earlier generation, and at most equal to the transaction's own generation. Therefore
-/// the newest transaction that a generation contains is the last one whose base does not exceed the
-/// generation.
+/// The base of a transaction is the number of its first frame. It is greater than every earlier
+/// generation and no greater than the transaction's own. Therefore the newest transaction that a
+/// generation contains is the last one whose base does not exceed the generation.
 struct VersionReader {
-  /// A version of the object, given by the base of the transaction that wrote it, and by the
-  /// transaction itself if it is known.
+  /// A version of the object, identified by the base of the transaction that wrote it.
+  ///
+  /// The transaction and the change are `nil` if the history does not contain them.
   private struct Step {
     let base: UInt64
     var transaction: PersistentHistoryTransaction?

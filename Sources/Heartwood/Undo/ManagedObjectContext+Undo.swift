@@ -20,9 +20,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether ``undo()`` has something to revert.
+  /// Whether there are changes that ``undo()`` can revert.
   public var canUndo: Bool { undoLog?.canUndo ?? false }
-  /// Whether ``redo()`` has something to reapply.
+  /// Whether there are changes that ``redo()`` can reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
   /// Ends the current group of changes, so that the next change starts another group.
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   /// Reverts the last group of changes, if there is one.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
-  /// Reapplies the last reverted group, unless something has changed in the meantime.
+  /// Reapplies the last group that ``undo()`` reverted, unless there have been other changes since.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
   private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
@@ -91,8 +91,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts the removal of a member, if the member refers to the object again after the other
-  /// steps have been reverted.
+  /// Reverts a postponed removal of a member if the member refers to the object again, now that all
+  /// other steps have been reverted.
+  ///
+  /// Otherwise, the removal is discarded, because another context has moved the member.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -168,11 +170,11 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a member's own to-one reference leads to an object, so that the object may
-  /// show the member again.
+  /// Returns whether a member's to-one reference leads to `object`, so that the member can be added
+  /// to the object's relationship again.
   ///
-  /// The reference is checked only during an undo, and only if it has no unsaved change and its
-  /// member has a row. Otherwise, the result is `true`.
+  /// The reference is checked only during an undo, and only if the member has been saved and its
+  /// reference has no unsaved change. In all other cases, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -1,6 +1,6 @@
 /// The record of changes for undo and redo, shared by all store contexts of a context.
 final class UndoLog {
-  /// A change, with the data to revert it.
+  /// A change, with the data that is needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read. Undo then
     // restores the current value of the row, because the object may have been read again in the

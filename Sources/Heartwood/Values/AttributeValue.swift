@@ -10,12 +10,12 @@
 /// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
 /// ```
 ///
-/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed, and predicates cannot
-/// compare its values.
+/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed, and predicates can
+/// compare its values only with `nil`.
 public protocol AttributeValue {
   /// The storage type of the values.
   static var storageType: StorageType { get }
-  /// Whether the value can be missing.
+  /// Whether values of the type can be `nil`.
   static var isOptional: Bool { get }
   /// The stored representation of the value.
   var storedValue: StoredValue { get throws }
@@ -31,7 +31,7 @@ public protocol AttributeValue {
 }
 
 extension AttributeValue {
-  /// Whether the value can be missing; `false` by default.
+  /// Whether values of the type can be `nil`; `false` by default.
   public static var isOptional: Bool { false }
 
   /// The placeholder that the object holds during an in-place mutation; `nil` by default.
@@ -191,7 +191,7 @@ extension UInt64: AttributeValue {
 extension Optional: AttributeValue where Wrapped: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { Wrapped.storageType }
-  /// Whether the value can be missing.
+  /// Whether values of the type can be `nil`.
   public static var isOptional: Bool { true }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }

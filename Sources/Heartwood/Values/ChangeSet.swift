@@ -35,12 +35,12 @@ public struct ChangeSet: Sendable {
 
   /// Whether there are no changes.
   public var isEmpty: Bool { entities.isEmpty }
-  /// The objects of all entities that exist only in the later generation.
+  /// The inserted objects of all entities.
   public var inserted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.inserted)) }
-  /// The objects of all entities that were written, with the names of the properties that differ.
+  /// The updated objects of all entities, with the names of the properties that differ.
   public var updated: [ManagedObjectID: Set<String>] {
     entities.values.reduce(into: [:]) { $0.merge($1.updated) { first, _ in first } }
   }
-  /// The objects of all entities that exist only in the earlier generation.
+  /// The deleted objects of all entities.
   public var deleted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.deleted)) }
 }

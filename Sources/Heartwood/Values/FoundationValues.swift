@@ -25,7 +25,7 @@ extension UUID: AttributeValue {
 }
 
 extension UUID {
-  /// The first and the last eight bytes, most significant byte first.
+  /// The first and last eight bytes of the UUID, each as a big-endian integer.
   var halves: (high: UInt64, low: UInt64) {
     withUnsafeBytes(of: uuid) {
       (
@@ -95,7 +95,7 @@ extension Decimal: AttributeValue {
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { RawValue.storageType }
-  /// Whether the value can be missing.
+  /// Whether values of the type can be `nil`.
   public static var isOptional: Bool { RawValue.isOptional }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
