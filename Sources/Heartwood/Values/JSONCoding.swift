@@ -1,6 +1,6 @@
 import Foundation
 
-/// Encodes `Codable` types as JSON, so that equal values have equal bytes.
+/// Encodes `Codable` values as JSON, with equal bytes for equal values, and decodes them.
 enum JSONCoding {
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
@@ -30,10 +30,10 @@ enum JSONCoding {
   }
 }
 
-/// A wrapper that encodes a value and sorts the sets and dictionaries that it contains.
+/// A wrapper that sorts all sets and dictionaries in a value when it encodes the value.
 ///
-/// Two equal sets may list their elements in different orders, and so may two equal dictionaries
-/// that are encoded as arrays.
+/// Sorting makes the result deterministic. Otherwise, two equal sets could list their elements in
+/// different orders, and so could two equal dictionaries that are encoded as arrays.
 struct OrderedValue<Value: Encodable>: Encodable {
   let value: Value
 
@@ -62,7 +62,7 @@ private protocol UnorderedEncodable {
 }
 
 extension Set: UnorderedEncodable where Element: Encodable {
-  /// Encodes an array, sorted by the JSON of the elements.
+  /// Encodes the set as an array that is sorted by the JSON of the elements.
   func encodeSorted(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for element in try sortedByJSON(\.self) { try container.encode(OrderedValue(element)) }
@@ -70,10 +70,11 @@ extension Set: UnorderedEncodable where Element: Encodable {
 }
 
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
-  /// Encodes an array of keys and values, sorted by the JSON of the keys.
+  /// Encodes the dictionary as an array of alternating keys and values, sorted by the JSON of the
+  /// keys.
   ///
-  /// A dictionary that Swift usually encodes as a JSON object is still encoded as an object,
-  /// because the encoder sorts the keys of objects in any case.
+  /// A dictionary that Swift encodes as a JSON object remains an object, because `JSONEncoder`
+  /// already sorts the keys of objects.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

@@ -2,8 +2,8 @@ public import Foundation
 
 /// The identifier of an object, which is valid across contexts, threads and processes.
 ///
-/// An ID does not retain the object or anything else. An object that has never been saved has a
-/// temporary ID, which the first save replaces. The temporary ID is valid only in the object's
+/// An ID does not retain its object. An object that has never been saved has a temporary ID. The
+/// first save replaces it with a permanent ID. The temporary ID is valid only in the object's
 /// context, and in the parents and children of that context that contain the object. It stays valid
 /// there after the save.
 ///
@@ -24,10 +24,11 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID belongs to a new object and was obtained before the object's first save.
+  /// Whether the ID is temporary, because it was obtained before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
-  /// The name of the entity, or `nil` if this process has not read the store's model.
+  /// The name of the object's entity, or `nil` if the entity is not in the model that this process
+  /// has read.
   public var entityName: String? { space.entityNames[number.entity] }
 
   /// The ID as a URI.

@@ -13,17 +13,17 @@ package struct NumberTable<Value> {
 
   private var entries: [Entry] = []
   package private(set) var count = 0
-  /// The number of bits by which the hash function shifts its product right to obtain a position.
+  /// The number of bits by which the hash function shifts the product to the right.
   private var shift = 64
 
   package init() {}
 
   package var values: [Value] { entries.compactMap(\.value) }
 
-  /// Returns the preferred position of a number.
+  /// Returns the position at which the search for a number starts.
   ///
-  /// Neighbouring numbers have adjacent positions. Because rows are mostly read in order, one cache
-  /// line then serves several lookups.
+  /// Consecutive numbers mostly have adjacent positions. Because rows are usually read in order,
+  /// one cache line then serves several lookups.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))

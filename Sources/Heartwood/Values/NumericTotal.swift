@@ -1,4 +1,4 @@
-/// A running sum of numbers, which are added in their stored representation.
+/// A running sum of numbers that are given as stored values.
 struct NumericTotal<Number: AttributeValue & Numeric> {
   // The sum has 128 bits, so that only the total must fit in the type, not the intermediate sums.
   private var integerSum: Int128 = 0
@@ -12,6 +12,6 @@ struct NumericTotal<Number: AttributeValue & Numeric> {
     }
   }
 
-  /// The sum, or `nil` if it does not fit in the type of the numbers.
+  /// The sum, or `nil` if it does not fit in `Number`.
   var value: Number? { Number(exactly: integerSum).map { $0 + floatingPointSum } }
 }

@@ -1,24 +1,29 @@
 public import Foundation
 
-/// A version of an object, as recorded by the generations and the history.
+/// A past or current version of an object, as found in the store's generations and history.
 public struct ObjectVersion: Sendable {
   /// A readable generation that contains this version, or `nil` if only the history records the
   /// version.
   public let generation: QueryGenerationToken?
-  /// The time of the history transaction that wrote this version or, if the history does not
-  /// contain it, the commit time of the first inspected generation that contains the version.
+  /// The time at which this version was written.
+  ///
+  /// If the history does not contain the transaction that wrote it, this is the commit time of the
+  /// oldest inspected generation that contains the version.
   public let date: Date
   /// Whether the object was deleted in this version.
   public let isDeleted: Bool
   /// The values by property name, or `nil` if the object was deleted or no generation contains this
   /// version.
   ///
-  /// The values are those of attributes and of to-one relationships; the latter are object numbers.
-  /// To-many relationships are not included; read their members at ``generation``.
+  /// The dictionary contains all attributes and to-one relationships. The value of a relationship
+  /// is an object number. To-many relationships are not included; read their members at
+  /// ``generation``.
   public let values: [String: StoredValue]?
-  /// The history transaction that wrote this version, or `nil` if the history does not contain it.
+  /// The token of the transaction that wrote this version, or `nil` if the history does not contain
+  /// it.
   public let historyToken: PersistentHistoryToken?
-  /// The kind of change that this history transaction made to the object.
+  /// The kind of change that the transaction made to the object, or `nil` if the history does not
+  /// contain the transaction that wrote this version.
   public let change: PersistentHistoryChange.Kind?
   /// The author of the history transaction, if the history records one.
   public let author: String?

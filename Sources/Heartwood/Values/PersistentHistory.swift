@@ -2,9 +2,9 @@ public import Foundation
 
 /// A position in the history of each store of a container.
 ///
-/// A position is the point after a certain transaction of the store.
+/// Each position is the point directly after one of the store's transactions.
 ///
-/// The token can be encoded and saved. It is valid as long as the history after the position is
+/// The token can be encoded and saved. It is valid as long as the history after its positions is
 /// kept.
 public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// The position in the history of one store.
@@ -53,9 +53,10 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes, which is the context's `transactionAuthor`.
+  /// The author of the changes, as set in the root context's `transactionAuthor`, or `nil` if none
+  /// was set.
   public let author: String?
-  /// The name of the context that made the changes.
+  /// The name of the root context that made the changes, or `nil` if it had none.
   public let contextName: String?
   /// The time of the commit.
   public let timestamp: Date
@@ -63,7 +64,8 @@ public struct PersistentHistoryTransaction: Sendable {
   public let processID: Int32
   /// The changes, in the order in which they were written.
   public let changes: [PersistentHistoryChange]
-  /// The version of the rows that the transaction wrote.
+  /// The number of the first frame that the transaction could write, which is also the version of
+  /// the rows that it wrote.
   let base: UInt64
   /// The UUID of the store.
   let store: UUID
@@ -81,7 +83,8 @@ public struct PersistentHistoryChange: Sendable {
     case update(properties: Set<String>)
     /// The object was deleted.
     ///
-    /// The tombstone contains the attributes that are preserved on deletion, as text.
+    /// The tombstone maps the name of each attribute that is preserved on deletion to the
+    /// attribute's last value, as text.
     case delete(tombstone: [String: String])
   }
 

@@ -4,31 +4,33 @@ public import Foundation
 // contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
-  /// The empty array.
+  /// An empty array, which the object contains during an in-place mutation.
   @inlinable
   public static var placeholderWhileChanging: [Element]? { [] }
 }
 
 extension Set where Element: AttributeValue & Codable {
-  /// The empty set.
+  /// An empty set, which the object contains during an in-place mutation.
   @inlinable
   public static var placeholderWhileChanging: Set<Element>? { [] }
 }
 
 extension String {
-  /// The empty string.
+  /// An empty string, which the object contains during an in-place mutation.
   @inlinable
   public static var placeholderWhileChanging: String? { "" }
 }
 
 extension Data {
-  /// Empty data.
+  /// Empty data, which the object contains during an in-place mutation.
   @inlinable
   public static var placeholderWhileChanging: Data? { Data() }
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// The value `nil`, if the wrapped type has a placeholder; otherwise no placeholder.
+  /// A missing value (`.some(nil)`), which the object contains during an in-place mutation.
+  ///
+  /// If the wrapped type has no placeholder, the optional type has none either.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

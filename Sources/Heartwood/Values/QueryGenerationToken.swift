@@ -5,7 +5,7 @@
 /// sent to another thread, written to a file, or passed to another process that has the same stores
 /// open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
-  /// The token for the newest generation at the time of each read.
+  /// A token for whichever generation is newest at the time of each read.
   public static let current = QueryGenerationToken()
 
   /// The generation of one store, or `nil` if the token stands for the newest generation or there
@@ -36,9 +36,9 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether the token stands for the newest generation at the time of each read.
+  /// Whether the token is ``current``.
   var isCurrent: Bool { generation == nil && others == nil }
 
-  /// The generations, one for each store.
+  /// The generations, one for each store, or an empty array for ``current``.
   var generations: [GenerationToken] { (generation.map { [$0] } ?? []) + (others ?? []) }
 }

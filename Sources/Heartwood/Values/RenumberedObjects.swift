@@ -1,9 +1,9 @@
-/// A map from the replaced object numbers of one tree of contexts to their replacements.
+/// A map from replaced object numbers to their replacements, shared by one tree of contexts.
 ///
 /// Objects that are inserted one after another usually get consecutive numbers, so one entry can
 /// represent a run of numbers. A million objects that are inserted and saved together take about
-/// thirty entries. The variables skip exclusivity checks, because every lookup of an object by
-/// number reads them.
+/// thirty entries. The stored properties skip exclusivity checks, because every lookup of an object
+/// by number reads them.
 package final class RenumberedObjects {
   /// The replaced temporary numbers, by entity number.
   ///
@@ -15,7 +15,7 @@ package final class RenumberedObjects {
 
   package init() {}
 
-  /// A copy for another thread, which later replacements do not change.
+  /// A copy for use on another thread, to which later replacements are not added.
   package var copy: RenumberedObjects {
     let copy = RenumberedObjects()
     (copy.temporary, copy.permanent, copy.changeCount) = (temporary, permanent, changeCount)
@@ -49,7 +49,8 @@ package final class RenumberedObjects {
 
   /// Returns the current number of an object, which is the given number if it was not replaced.
   ///
-  /// - Complexity: O(log n) for n entries, for each time that the number was replaced.
+  /// - Complexity: O(log n) for each time that the number was replaced, where n is the number of
+  ///   entries.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
     var number = number
     while let next = successor(of: number) { number = next }
@@ -70,7 +71,7 @@ package final class RenumberedObjects {
   }
 }
 
-/// Pairs of old and new numbers, stored as runs in which both numbers increase by one.
+/// Pairs of old and new numbers, stored as runs in which both numbers increase by one per pair.
 private struct NumberRuns {
   private struct Run {
     let old: Int64
@@ -86,12 +87,13 @@ private struct NumberRuns {
 
   /// The runs, in ascending order of their old numbers.
   private var runs: [Run] = []
-  /// Pairs that were added out of order, whose old numbers precede the end of `runs`.
+  /// Pairs that were added out of order: their old numbers are less than that of the last run.
   private var unordered: [Int64: Int64] = [:]
-  /// The maximum size of `unordered`, apart from half the number of runs, which is added to it.
+  /// The constant part of the maximum size of `unordered`, to which half the number of runs is
+  /// added.
   ///
-  /// If `unordered` grows larger, it is merged into `runs`. Merging at every insertion would take
-  /// quadratic time.
+  /// When `unordered` exceeds the maximum, it is merged into `runs`. Merging after every insertion
+  /// would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }

@@ -1,8 +1,8 @@
 extension StoredValue {
   /// Returns whether both values have the same bits.
   ///
-  /// In contrast, `==` also considers strings equal that differ only in their Unicode composition.
-  /// A stored value is treated as changed if and only if this method returns `false`.
+  /// In contrast, `==` treats strings as equal if they differ only in their Unicode composition.
+  /// An attribute has changed if this method returns `false` for its old and new stored values.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
       return first.hasSameBytes(as: second)
@@ -10,9 +10,9 @@ extension StoredValue {
     return self == other
   }
 
-  /// The value that represents this value when values are grouped or distinct values are counted.
+  /// The canonical form of this value, for grouping values and counting distinct values.
   ///
-  /// 0 represents -0, and a single NaN represents every NaN.
+  /// The canonical form of -0 is 0, and all NaNs have the same canonical form.
   var grouped: StoredValue {
     switch self {
     case .double(bits: let bits): .double(bits: Self.grouped(bits))
@@ -27,7 +27,7 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether the value is a number or a date whose bits are those of a NaN.
+  /// Whether the value is a floating-point number or a date, and is NaN.
   var isNotANumber: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN

@@ -1,9 +1,9 @@
-/// A value in one of the representations that a record can store.
+/// The stored form of an attribute's value.
 ///
-/// An attribute is stored, compared, indexed and written to the history in one of these
-/// representations. Two values are equal if their bits are equal, so NaN equals NaN. Strings are
-/// equal if Swift considers them equal, whatever their Unicode composition; ``isIdentical(to:)``
-/// also distinguishes compositions.
+/// Attributes are stored, compared, indexed and written to the history in this form. Two values are
+/// equal if their bits are equal, so NaN equals NaN. Strings, however, are compared as in Swift:
+/// they can be equal even if their Unicode compositions differ. ``isIdentical(to:)`` also
+/// distinguishes compositions.
 public enum StoredValue: Hashable, Codable, Sendable {
   /// No value; corresponds to `nil`.
   case null
@@ -15,7 +15,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case largeInteger(UInt64)
   /// A floating-point number, given by its bits.
   case double(bits: UInt64)
-  /// A point in time in seconds since the start of 2001 (UTC), given by the bits of a `Double`.
+  /// A point in time: the bits of a `Double` that counts seconds since the start of 2001 (UTC).
   case date(bits: UInt64)
   /// A UUID, given by its first and last eight bytes, most significant byte first.
   case uuid(high: UInt64, low: UInt64)
@@ -107,7 +107,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The storage type as a phrase, with its article.
+  /// The storage type as a noun phrase with its article, for messages.
   var phrase: String {
     switch self {
     case .bool: "a boolean"

@@ -34,7 +34,7 @@ struct TemporaryNumbers {
   /// The current block of each entity, by the entity's position in the schema.
   private var blocks: [Block] = []
 
-  /// Returns a number that no object has ever had.
+  /// Returns a temporary number that has not been used before.
   ///
   /// - Parameters:
   ///   - entity: The number of the entity.

@@ -2,10 +2,10 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// Swift's `<` is specified to use the same order, but does not keep to it if canonically
-/// equivalent letters are composed differently. In Swift 6.3, `"e\u{301}e\u{301}"` and
-/// `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other. Because indexes have to
-/// order such strings, all other comparisons must use the same order as the indexes.
+/// Swift's `<` is specified to use the same order, but it is wrong for some strings in which
+/// canonically equivalent letters are composed differently. In Swift 6.3, `"e\u{301}e\u{301}"` and
+/// `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other. Indexes need a correct
+/// order for such strings, and all other comparisons must use the same order as the indexes.
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
@@ -34,7 +34,8 @@ extension String {
 
   /// Returns whether both strings have the same UTF-8 bytes.
   ///
-  /// Iterating over the UTF-8 view would take several times as long as over its storage.
+  /// If both strings are stored as contiguous UTF-8, this method compares their storage directly.
+  /// Iterating over the UTF-8 views would take several times as long.
   func hasSameBytes(as other: String) -> Bool {
     let quick = utf8.withContiguousStorageIfAvailable { first in
       other.utf8.withContiguousStorageIfAvailable { second in
@@ -59,8 +60,8 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// Returns the order of two strings if their first difference determines it, or `nil` if
-  /// composition may change the scalars at the difference.
+  /// Returns the order of two uncomposed strings, or `nil` if composition may change the scalars at
+  /// their first difference, so that the strings must be composed first.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {
@@ -93,9 +94,9 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether composition never changes the scalar.
+  /// Whether it is known that composition never changes the scalar.
   ///
-  /// This is the case for Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
+  /// This is true of Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
   /// and emoji.
   fileprivate var isStable: Bool {
     switch value {

@@ -16,9 +16,9 @@ package final class ExclusiveByte: Sendable {
   ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: The number of milliseconds to wait while another process, which may be suspended,
-  ///     holds the lock, or `nil` to wait without limit.
-  ///   - waits: The tracker that records waits without a time limit.
+  ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
+  ///     to release the lock; `nil` means no limit.
+  ///   - waits: The tracker that records all waits that have no time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -32,8 +32,8 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits until the lock is free, then runs `body` while holding it.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait, which is used only if the
-  ///   initialiser's timeout is `nil`.
+  /// - Parameter timeout: The number of milliseconds to wait; `nil` means no limit. If a timeout
+  ///   was passed to the initialiser, that one applies instead.
   /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R

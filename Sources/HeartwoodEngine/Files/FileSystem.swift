@@ -6,8 +6,8 @@
 ///
 /// Thread-safe. Paths are absolute or relative to the process's working directory.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the file at `path`, or returns `nil` if it does not exist and `access` does not create
-  /// it.
+  /// Opens the file at `path`, or returns `nil` if it does not exist and `access` is not
+  /// ``FileAccess/create``.
   ///
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
@@ -17,7 +17,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that all users who may read files with the given mode can list and enter.
+  /// Creates a directory that can be listed and entered by every user who can read files with the
+  /// given mode.
   ///
   /// If `mode` is `nil`, this method does the same as ``createDirectory(_:)``.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
@@ -125,7 +126,8 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp for every directory whose names only this process changes.
+  /// The stamp of a directory whose changes need not be detected, such as one that only this
+  /// process can change.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -152,7 +154,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Writes all `parts` consecutively, starting at `offset`.
   ///
-  /// If not all bytes can be written, an error is thrown.
+  /// Throws an error if not all bytes can be written.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
 
   /// Returns the length of the file in bytes.
@@ -204,7 +206,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
   ///
-  /// If there are several such parts, the result need not be the lowest one.
+  /// If there are several such parts, the result may be any of them.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.
@@ -224,7 +226,7 @@ extension File {
   }
 }
 
-/// The kind of lock that a call requests.
+/// The kind of lock that a call requests; ``none`` releases the lock.
 package enum LockKind: Sendable {
   case shared
   case exclusive
@@ -248,11 +250,11 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it accesses shared mappings through atomic words only.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// A closure that is called before each access to shared memory.
+  /// A closure that is called before each access to shared memory, or `nil`.
   ///
   /// Its arguments are the offset of the access, and whether the access may change the memory.
-  /// Accesses to memory that processes share are a kind of input and output. Through this closure,
-  /// a test file system can intercept them, as it intercepts system calls.
+  /// Because processes communicate through shared memory, a test file system uses this closure to
+  /// intercept the accesses, as it intercepts system calls.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

@@ -12,7 +12,7 @@
 package protocol FileWatch: AnyObject, Sendable {
   /// Waits until the file is touched, ``end()`` is called or the timeout expires.
   ///
-  /// The wait may also end early.
+  /// Spurious wakeups are possible.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next one if no thread is waiting.

@@ -17,7 +17,7 @@ final class HeldDirectory: Sendable {
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
-  /// The file from which new files take their mode and group.
+  /// The name of the file from which new files take their mode and group.
   private static let pattern = "pages"
 
   /// Wraps the descriptor of an open directory.
@@ -45,7 +45,7 @@ final class HeldDirectory: Sendable {
     return ownDescriptor
   }
 
-  /// Returns the name of a file in this directory, or `nil` if the path is not directly in it.
+  /// Returns the last component of `path`, or `nil` if `path` is not directly in this directory.
   func name(_ path: String) -> String? {
     guard path.hasPrefix(prefix) else { return nil }
     let name = path.utf8.dropFirst(prefix.utf8.count)
@@ -54,8 +54,10 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a file that did not exist when the caller tried to open it, or returns `nil` if
-  /// another process has created the file since then.
+  /// Creates a new file, or returns `nil` if the file already exists.
+  ///
+  /// The caller has tried to open the file before, so `nil` means that another process has created
+  /// it in the meantime.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)

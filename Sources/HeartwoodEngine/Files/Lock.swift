@@ -12,9 +12,9 @@
 /// mutexes, and because they support waits with a timeout.
 ///
 /// In a child process created by `fork`, the methods of a lock inherited from the parent do
-/// nothing, because the lock may be held by a thread that does not exist in the child, and
-/// destroying the condition variable would wait for that thread. Deinitialisers therefore do not
-/// hang, but the child must not use the state that such a lock guards.
+/// nothing. Otherwise the child could hang, because a thread that does not exist in the child may
+/// have held the lock or waited for its condition. The child must not use the state that such a
+/// lock guards, but it can run the deinitialisers of objects that use the lock.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -62,10 +62,10 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock, waits, and acquires the lock again.
+  /// Releases the lock, waits until ``wakeAll()`` is called or the time has passed, and acquires
+  /// the lock again.
   ///
-  /// The wait ends when ``wakeAll()`` is called, or after the given time on the monotonic clock;
-  /// `nil` means no time limit. The wait may also end early.
+  /// If `milliseconds` is `nil`, the wait has no time limit. Spurious wakeups are possible.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {

@@ -18,7 +18,9 @@ package enum LockByte {
   ///
   /// Every process in which generation g is live holds a shared lock on byte `live` + g.
   package static let live: UInt64 = 1 << 40
-  /// The first byte of the holder locks, with which processes show that they have the store open
-  /// and which generations they hold; see `HolderLock`.
+  /// The first byte of the holder locks; see `HolderLock`.
+  ///
+  /// A process uses holder locks to show that it has the store open, and which generations it
+  /// holds.
   package static let holderLock: UInt64 = 1 << 61
 }

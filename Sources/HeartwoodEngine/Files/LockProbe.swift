@@ -1,5 +1,6 @@
 extension FileSystem {
-  /// Checks that the file system of `file` supports locks that belong to open files.
+  /// Checks that the file system of `file` supports open-file-description locks, which belong to
+  /// open files rather than to processes.
   ///
   /// The file is opened three times. A lock that is set through the first descriptor must be
   /// visible through the second one, and must remain set after the third one is closed. If locks

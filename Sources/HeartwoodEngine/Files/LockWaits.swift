@@ -1,4 +1,4 @@
-/// Tracks the waits of this process for lock bytes that other processes may hold indefinitely.
+/// Tracks this process's waits for lock bytes that other processes may hold indefinitely.
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {
@@ -10,7 +10,7 @@ package final class LockWaits: @unchecked Sendable {
   /// A wait that is still in progress.
   package struct Wait: Sendable {
     package let byte: UInt64
-    /// The start of the wait, in milliseconds of the monotonic clock.
+    /// The time at which the wait started, in milliseconds on the monotonic clock.
     package let since: UInt64
   }
 

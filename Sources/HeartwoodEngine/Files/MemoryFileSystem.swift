@@ -130,10 +130,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of the chunks in which a file is stored, so that the file can grow without copying
-  /// bytes.
+  /// The size of the chunks in which a file is stored.
   ///
-  /// A chunk that is `nil` contains only zeros.
+  /// Chunks let a file grow without copying bytes. A chunk that is `nil` contains only zeros.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity

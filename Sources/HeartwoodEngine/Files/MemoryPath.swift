@@ -1,10 +1,12 @@
-/// A normalised path, so that `a//b/.` equals `/a/b`.
+/// A normalised path.
+///
+/// For example, the paths `a//b/.` and `/a/b` are equal.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Split only paths that may not be normal, which are rare. Splitting every path took one eighth
-    // of a simulation's running time.
+    // Split the path only if it may not be normal, which is rare. Splitting every path took one
+    // eighth of a simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -44,8 +46,8 @@ package struct MemoryPath: Hashable, Sendable {
     return String(text[text.utf8.index(after: end)...])
   }
 
-  /// Returns the path relative to an ancestor directory, or `nil` if `directory` is not an
-  /// ancestor.
+  /// Returns this path relative to `directory`, or `nil` if `directory` is not an ancestor of this
+  /// path.
   package func rest(below directory: MemoryPath) -> String? {
     guard text.hasPrefix(directory.text + "/") else { return nil }
     return String(Substring(text.utf8.dropFirst(directory.text.utf8.count + 1)))

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// Tracks the descriptors of this process's open files, and the memory that the process shares with
-/// other processes.
+/// Tracks the file descriptors that the engine has opened in this process, and the memory that it
+/// shares with other processes.
 ///
 /// The kernel holds a lock on an open file for as long as any copy of the file's descriptor exists.
 /// A child process created by `fork` would therefore hold its parent's locks, and other processes
@@ -40,9 +40,9 @@ enum OpenDescriptors {
     enter { SystemCalls.open(path, flags) }
   }
 
-  /// Registers and returns the descriptor that `make` opens.
+  /// Calls `make` to open a descriptor, then registers and returns the descriptor.
   ///
-  /// The closure must open the descriptor so that it is closed on `exec`.
+  /// `make` must set the descriptor's close-on-exec flag.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -113,9 +113,10 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Closes the descriptors that a child process inherited, and replaces its shared memory.
+  /// Closes the descriptors that this child process inherited, and replaces the shared memory with
+  /// private memory.
   ///
-  /// The thread that called `fork` holds `lock`.
+  /// The thread that called `fork` acquired `lock`; this method releases the child's copy of it.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     for number in isOurs.indices where isOurs[number] {

@@ -36,8 +36,8 @@ package final class PosixFileSystem: FileSystem {
   /// Whether the engine made this process ignore `SIGXFSZ`, the signal for writes beyond the file
   /// size limit.
   ///
-  /// Such a write must fail with an error instead of ending the process. The signal is ignored from
-  /// the time when a store is first opened, unless the program has set a handler.
+  /// Such a write must fail with an error instead of ending the process. The signal is ignored as
+  /// soon as the first store is opened, unless the program has installed its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -55,8 +55,10 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Resolves the path of a file directly in the held directory to the file's name, and any other
-  /// path to itself.
+  /// Returns the directory descriptor and the name to pass to a system call for a path.
+  ///
+  /// If the file is directly in the held directory, the name is relative to that directory.
+  /// Otherwise, the name is the path itself, and `held` is `nil`.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {

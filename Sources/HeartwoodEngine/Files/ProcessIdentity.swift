@@ -22,8 +22,9 @@ package enum ProcessIdentity {
     #endif
   }()
 
-  /// Returns the name of the program that another process runs, or `nil` if the system does not let
-  /// this user read the name.
+  /// Returns the name of the program that a process runs, or `nil` if it cannot be determined.
+  ///
+  /// The name can be determined only on Linux and Android.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }

@@ -1,4 +1,4 @@
-/// The locks on the byte ranges of one file.
+/// The byte-range locks on one file.
 ///
 /// Requests never wait: they return `false` if another owner holds a conflicting lock. The caller
 /// must synchronise access.

@@ -9,9 +9,9 @@
 /// Wrappers for functions of the C library; each wrapper returns the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
-/// Interrupted calls are repeated here and nowhere else.
+/// ``retrying(_:)`` repeats calls that were interrupted by a signal.
 enum SystemCalls {
-  /// Makes a call, and repeats it as long as signals interrupt it.
+  /// Runs `call`, which makes a system call, and repeats it for as long as signals interrupt it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count

@@ -1,5 +1,5 @@
-/// Limits the attempts of a loop that starts over whenever another process changes what the loop
-/// reads.
+/// Limits the number of attempts of a loop that starts over whenever another process changes what
+/// the loop reads.
 ///
 /// A new attempt is needed only if a change happens at exactly the wrong moment. Reaching the limit
 /// therefore means that the files contradict each other, or that another program keeps changing

@@ -44,9 +44,9 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset`, or returns `false` if `source` contains a zero byte.
+  /// Copies `source` to `offset` if `source` contains no zero byte.
   ///
-  /// If `source` contains a zero byte, the bytes at `offset` are undefined afterwards. One bounds
+  /// Otherwise, returns `false`, and the bytes at `offset` are undefined afterwards. One bounds
   /// check covers the complete copy, and the last eight bytes are copied as a word that overlaps
   /// the previous word. Copying a short string therefore takes fewer instructions than a call to
   /// the C library and a search for zeros. Returning at the first zero also keeps the compiler from

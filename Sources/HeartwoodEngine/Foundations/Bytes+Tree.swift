@@ -3,11 +3,10 @@ extension Bytes {
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  /// Returns the eight bytes at `offset`, padded with zeros past the end, as a number that sorts
-  /// like the bytes.
+  /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
   ///
-  /// The caller must guarantee that eight readable zero bytes follow the end. One load then
-  /// suffices.
+  /// Bytes past the end count as zeros. The caller must guarantee that eight readable zero bytes
+  /// follow the end, so that one load suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
@@ -41,8 +40,8 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Returns a number computed from the cache line at `offset` and the one after it, which
-  /// prefetches them like ``touchedLines``.
+  /// Prefetches the cache line at `offset` and the next one, and returns a number computed from
+  /// them, which the caller must use; see ``touchedLines``.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
@@ -55,8 +54,8 @@ extension Bytes {
   /// spaced, as consecutive numbers are. A correct guess costs four loads and no branch that is
   /// hard to predict. A guess that is off by n costs about 2 log n more loads.
   ///
-  /// - Parameter bias: A number that is added to the guess before the sum is truncated: a half if
-  ///   the array probably contains `value`, or nearly one if `value` usually lies between two
+  /// - Parameter bias: A number that is added to the guess before it is rounded down: 0.5 if the
+  ///   array probably contains `value`, or slightly less than 1 if `value` usually lies between two
   ///   elements.
   @inline(__always)
   package func guessedLowerBound64(

@@ -102,7 +102,7 @@ package struct Bytes {
     return count - other.count
   }
 
-  /// Returns whether this run starts within `other`.
+  /// Returns whether this run starts within the memory of `other`.
   @inline(__always)
   package func liesIn(_ other: Bytes) -> Bool {
     base >= other.base && base < other.base + other.count

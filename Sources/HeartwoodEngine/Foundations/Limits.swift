@@ -57,7 +57,7 @@ package enum Limits {
   /// At this size, the segment's table of frames is comparatively small, and every 64-bit platform
   /// can map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum number of log segments from the oldest needed one to the newest.
+  /// The maximum number of log segments from the oldest that is still needed to the newest.
   ///
   /// No real log has this many segments. The limit also bounds the memory for a table of segments,
   /// in case the directory contains arbitrary file names.
@@ -77,7 +77,8 @@ package enum Limits {
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///
-  /// A process that finds no free row is identified only by the name of its program.
+  /// A process that finds no free row cannot record its own name, and is shown with the name of its
+  /// program instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock.
   ///

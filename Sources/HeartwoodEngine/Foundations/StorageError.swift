@@ -1,9 +1,9 @@
 /// An error thrown by a store.
 ///
 /// The engine throws no other type of error. It reports failures of the environment, such as a full
-/// disk or a lock held by another process, and corrupt bytes in files. Misuse of the API that Swift
-/// could in principle prevent causes a trap instead. Printing an error shows its ``message`` and,
-/// if they are known, the file, page and error number.
+/// disk or a lock held by another process, and corrupt bytes in files. Some programming errors,
+/// such as using a transaction after its closure has returned, cause a trap instead. Printing an
+/// error shows its ``message`` and, if they are known, the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///
@@ -105,7 +105,7 @@ extension StorageError {
     return error
   }
 
-  /// Creates the error for bytes in `file` that no store can have written.
+  /// Creates the error for corrupt bytes in `file`.
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil
   ) -> StorageError {

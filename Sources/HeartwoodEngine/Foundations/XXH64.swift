@@ -1,16 +1,17 @@
-/// The 64-bit xxHash algorithm, as its published specification defines it.
+/// A hasher that implements the 64-bit xxHash algorithm (XXH64), as its published specification
+/// defines it.
 ///
-/// It protects pages, log groups and values against corruption. It does not protect against an
+/// The hashes detect corruption of pages, log groups and values. They do not protect against an
 /// attacker who constructs collisions.
 package struct XXH64 {
   /// The state after all complete 32-byte stripes so far.
   private var lanes: Lanes
-  /// The first bytes of an incomplete stripe, as little-endian words padded with zeros.
+  /// The input after the last complete stripe, as little-endian words padded with zeros.
   private var pending = SIMD4<UInt64>(repeating: 0)
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
 
-  /// Creates the hash of an empty input.
+  /// Creates a hasher with an empty input.
   package init(seed: UInt64 = 0) {
     lanes = Lanes(seed: seed)
   }
@@ -126,7 +127,7 @@ extension XXH64 {
       fourth = XXH64.round(fourth, four)
     }
 
-    /// Consumes every complete stripe of `bytes` and returns their length in bytes.
+    /// Consumes every complete stripe of `bytes`, and returns the total length of these stripes.
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
@@ -184,7 +185,7 @@ extension XXH64 {
       value = value.rotated(by: 11) &* Prime.first
     }
 
-    /// Mixes the bits of a number, so that every input bit affects the complete result.
+    /// Returns the final hash, in which every bit depends on all bits of the accumulator.
     @inline(__always)
     func avalanche() -> UInt64 {
       var result = value

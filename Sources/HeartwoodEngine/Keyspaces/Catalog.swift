@@ -10,12 +10,13 @@ package enum CatalogLayout {
 
 /// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 of every store that has ever been written to. The key `nil` maps to the next
-/// tree number, stored in four bytes, so that tree numbers are never reused.
+/// Its root is page 1 of every store that has ever been written to. The catalog also stores the
+/// number of the next new tree, in four bytes under the key `nil`, so that tree numbers are never
+/// reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 
-  /// The content of a row.
+  /// The root and the entry count of a keyspace.
   package struct Row: Hashable {
     package var root: TreeRoot
     package var count: UInt64

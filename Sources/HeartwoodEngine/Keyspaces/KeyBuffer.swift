@@ -4,7 +4,7 @@
 /// memory. Eight zero bytes, which `Bytes.count` does not include, follow the key in memory,
 /// because the search loads words that extend past the end of the key.
 enum KeyBuffer {
-  /// The length of the longest key with its padding.
+  /// The length of the longest key, including its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
 
   /// Runs `body` with stack memory that is large enough for any key.
@@ -27,7 +27,7 @@ enum KeyBuffer {
     return 1 &+ content.count
   }
 
-  /// Does the work of `encode` for content that contains zero bytes or may be too long.
+  /// Implements ``encode(_:_:to:)`` for content that contains zero bytes or may be too long.
   @inline(never)
   private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
     var byteCount = 1 + content.count

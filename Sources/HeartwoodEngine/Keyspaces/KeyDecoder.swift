@@ -132,6 +132,8 @@ public struct KeyDecoder: ~Copyable {
 
 extension KeyDecoder {
   /// Reads and returns the kind of the next component.
+  ///
+  /// - Parameter asked: The requested kind, which is named in the error if there is no component.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
@@ -198,7 +200,8 @@ extension KeyDecoder {
     return result
   }
 
-  /// Returns the subject of an error message, such as "The key's second component".
+  /// Returns the phrase that identifies a component in an error message, such as "The key's second
+  /// component".
   private func ordinal(_ number: Int) -> String {
     let ordinals = [
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -223,7 +226,7 @@ extension KeyDecoder {
         + "type that can hold the number.")
   }
 
-  /// Returns the error for a component whose bytes no encoder writes.
+  /// Returns the error for a component whose encoding is invalid.
   ///
   /// - Parameter complaint: The end of the message, such as "is truncated".
   private func malformed(_ complaint: String) -> StorageError {

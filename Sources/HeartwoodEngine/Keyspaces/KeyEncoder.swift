@@ -128,13 +128,13 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The eight bytes of this number in a key.
+  /// The 64 bits that represent this number in a key.
   ///
   /// The sign bit is flipped, so that negative numbers sort first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 
-  /// Creates the number that has these eight bytes in a key.
+  /// Creates a number from the 64 bits that represent it in a key.
   @inline(__always)
   init(keyBits: UInt64) {
     self = Int64(bitPattern: keyBits ^ (1 << 63))
@@ -142,7 +142,7 @@ extension Int64 {
 }
 
 extension Double {
-  /// The eight bytes of this number in a key.
+  /// The 64 bits that represent this number in a key.
   ///
   /// In negative numbers, all bits are flipped, so that larger magnitudes sort first. In other
   /// numbers, only the sign bit is flipped, so that those numbers sort after the negative ones.
@@ -155,9 +155,9 @@ extension Double {
     return bitPattern & sign == 0 ? bitPattern ^ sign : ~bitPattern
   }
 
-  /// Creates the number that has these eight bytes in a key.
+  /// Creates a number from the 64 bits that represent it in a key.
   ///
-  /// Returns `nil` if no number is encoded as these bytes.
+  /// Returns `nil` if these bits do not represent a number.
   init?(keyBits: UInt64) {
     let sign: UInt64 = 1 << 63
     self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)

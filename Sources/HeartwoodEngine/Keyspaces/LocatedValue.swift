@@ -1,18 +1,19 @@
-/// A value that was found and pinned for one call: its bytes, and the memory to release after the
-/// call.
+/// A value that was found in a tree: its bytes, and the page or buffer that must be released after
+/// use.
 ///
 /// The type is trivial, so that a point read does no reference counting. It is `@usableFromInline`
 /// only because the read methods are inlined.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release, or `nil` if there is none because the page is in a mapped file.
+  /// The page to release after the call, or `nil` if there is none, because the page is in a mapped
+  /// file or the value was copied.
   let reference: PageReference?
-  /// The copy of the value, if the value spans several pages.
+  /// A copy of the value if it spans several pages; otherwise `nil`.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
-  /// Passes the bytes to `body`, then releases them.
+  /// Passes the bytes to `body`, then releases the memory.
   @inlinable
   func use<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
     defer { release() }
@@ -26,7 +27,7 @@ struct LocatedValue {
   }
 }
 
-/// The read operations on one tree in one view, which snapshots and transactions share.
+/// The read operations on one tree in one view, used by both snapshots and transactions.
 @usableFromInline
 package struct KeyspaceReads {
   let view: PageView

@@ -1,8 +1,8 @@
 /// A key for a lookup in a keyspace.
 ///
-/// A lookup key can be a single component, such as an integer, a string or a byte array; the bytes
-/// of a span; or a ``Key`` with several components. These types are encoded on the stack. Custom
-/// ``KeyConvertible`` types conform as well, and are encoded on the heap.
+/// A lookup key is a ``KeyConvertible`` value such as an integer or a string, a span of bytes, or a
+/// ``Key`` with several components. `Int`, `Int64`, `String`, byte arrays, spans and ``Key`` are
+/// encoded on the stack; all other types are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
   ///
@@ -56,7 +56,7 @@ package func withSearchBytes<K: LookupKey & ~Escapable, R>(
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key whose components this value encodes.
+  /// Calls `body` with the key that consists of this value.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -75,8 +75,8 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first in the catalog, which orders names by their bytes, or `nil`
-  /// if both names are `nil`.
+  /// Returns the name whose UTF-8 bytes sort first, as in the catalog, or `nil` if both names are
+  /// `nil`.
   ///
   /// Swift's string comparison cannot be used, because it treats canonically equivalent strings as
   /// equal even if their bytes differ.

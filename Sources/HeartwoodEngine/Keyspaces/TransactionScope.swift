@@ -1,8 +1,8 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// Everything that reads from a transaction holds its scope, so the pages stay alive as long as
-/// anything may refer to them, and any use after the closure has returned is detected. Only one
-/// thread at a time may use a scope.
+/// A transaction, its keyspaces and its cursors share one scope. The pages therefore stay alive as
+/// long as anything may refer to them, and any use after the closure has returned is detected. Only
+/// one thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true

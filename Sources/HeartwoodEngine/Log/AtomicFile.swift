@@ -1,7 +1,6 @@
 /// The fields at the start of every file that is replaced atomically.
 ///
-/// These fields are followed by any fields that only this kind of file has, then by the file's
-/// rows, and finally by a hash.
+/// After them come any fields that are specific to the file, then its rows, and finally a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -42,7 +41,7 @@ package struct AtomicFile: Sendable {
   ///
   /// - Parameters:
   ///   - fieldByteCount: The length in bytes of the fields before the rows.
-  ///   - lengths: A function that returns the file lengths that are possible with the given fields.
+  ///   - lengths: A function that returns the range of valid file lengths for the given fields.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -82,10 +81,10 @@ package struct AtomicFile: Sendable {
 
   /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The largest factor by which a file system's compression is expected to shrink the file.
+  /// The largest factor by which a file system is expected to compress the file.
   private static let compression: UInt64 = 64
 
-  /// Writes the bytes around the rows: the first fields, and the hash in the last eight bytes.
+  /// Writes the common fields at the start of the file, and the hash in its last eight bytes.
   package func stamp(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {
     typealias Layout = AtomicFileLayout
     target.store64(magic, Layout.magic.offset)
@@ -97,7 +96,7 @@ package struct AtomicFile: Sendable {
     target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
   }
 
-  /// Checks the bytes around the rows, and returns the number of rows.
+  /// Checks the common fields and the hash, and returns the number of rows.
   ///
   /// - Parameter least: The length in bytes of the fields before the rows.
   /// - Throws: `corrupt` if the bytes differ from those that were written; `incompatibleFormat` if
