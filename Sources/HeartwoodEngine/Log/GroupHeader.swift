@@ -37,8 +37,9 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag in the header of a transaction's last group, which commits all groups with the same
-  /// transaction number.
+  /// The flag that marks the last group of a transaction.
+  ///
+  /// It commits all groups with the same transaction number.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images that a header without void ranges can describe.
@@ -63,10 +64,10 @@ package struct VoidRange: Hashable, Sendable {
     self.last = last
   }
 
-  /// Returns the given frames in as few ranges as possible, in order.
+  /// Returns the ranges in ascending order, with overlapping and adjacent ranges merged.
   ///
-  /// Adjacent ranges are merged. The header and footer slots between two segments do not separate
-  /// ranges.
+  /// Two ranges also count as adjacent if only header and footer slots of segments lie between
+  /// them.
   package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
     var result: [VoidRange] = []
     for range in ranges.sorted(by: { $0.first < $1.first }) {
@@ -88,7 +89,7 @@ package struct GroupHeader: Hashable, Sendable {
     package let hash: UInt64
   }
 
-  /// The fields that accompany the commit mark.
+  /// The header fields that are used only in the last group of a transaction.
   package struct Commit: Hashable, Sendable {
     package let pageCount: PageNumber
     package let time: UInt64
@@ -101,7 +102,8 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// The fields of the commit mark, or `nil` if this is not the last group of a transaction.
+  /// The fields that accompany the commit mark, or `nil` if this is not the last group of a
+  /// transaction.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]
@@ -143,8 +145,8 @@ package struct GroupHeader: Hashable, Sendable {
     return digest
   }
 
-  /// Returns the decoded header and its digest, or `nil` if the bytes are not an intact header of
-  /// `frame`.
+  /// Decodes a header and returns it with the digest of its group, or returns `nil` if the bytes
+  /// are not an intact header for `frame`.
   package static func decode(
     _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
   ) -> (header: GroupHeader, digest: UInt64)? {

@@ -11,10 +11,10 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// The length of a row.
+  /// The length of a row, in bytes.
   ///
-  /// A row is half a sector, so that two processes that write their rows at the same time cannot
-  /// damage each other's row.
+  /// A row is half of a 512-byte sector and never crosses a sector boundary, so two processes that
+  /// write their rows at the same time cannot damage each other's row.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548
@@ -29,8 +29,8 @@ package struct HolderRow: Hashable, Sendable {
 
   /// Creates a row.
   ///
-  /// - Parameter name: The name of the process, which is truncated after the last character that
-  ///   fits in the row.
+  /// - Parameter name: The name of the process. If it is too long for the row, it is truncated at a
+  ///   character boundary.
   package init(process: Int32, opened: UInt64, name: String) {
     self.process = process
     self.opened = opened
@@ -42,7 +42,9 @@ package struct HolderRow: Hashable, Sendable {
     self.name = String(fitting)
   }
 
-  /// Returns the bytes of the row for the store with the given seed.
+  /// Returns the encoded row.
+  ///
+  /// - Parameter seed: The seed of the store. The hash of the row depends on it.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)
@@ -61,7 +63,7 @@ package struct HolderRow: Hashable, Sendable {
 
   /// Decodes a row, or returns `nil` if the bytes are not a complete row of this store.
   ///
-  /// Characters in the name that could disturb a terminal are replaced.
+  /// Characters in the name that are not safe to print on a terminal are replaced.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {
     typealias Layout = HolderLayout
     guard bytes.count == Layout.rowByteCount,

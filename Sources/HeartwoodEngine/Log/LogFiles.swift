@@ -10,7 +10,7 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// Creates an object that gives access to the log files of a store.
+  /// Creates an object for the log files in `directory`.
   ///
   /// - Parameter pool: The pool of open descriptors, or `nil` to create a new pool.
   package init(
@@ -26,7 +26,8 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns an object for the same files, with mapping enabled or disabled.
+  /// Returns an object for the same files that maps segments into memory only if `isMapped` is
+  /// `true`.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -86,9 +87,10 @@ package final class LogFiles: Sendable {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens a segment if frames can be written to it, whichever process created it.
+  /// Opens an existing segment for writing, even if another process created it.
   ///
-  /// Returns `nil` if the segment does not exist, was emptied, or belongs to another lineage.
+  /// Returns `nil` if the segment does not exist, does not have its full length and a valid header,
+  /// or belongs to another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -100,7 +102,7 @@ package final class LogFiles: Sendable {
     pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
   }
 
-  /// Creates the object for a segment whose file is already open.
+  /// Creates a `Segment` for a file that is already open.
   func segment(
     _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
   ) throws(StorageError) -> Segment {
@@ -109,7 +111,10 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether frames of the given lineage can be written to a segment.
+  /// Returns whether a segment exists, has its full length, and has a valid header of the given
+  /// lineage.
+  ///
+  /// Only then can frames of that lineage be written to the segment.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)
@@ -186,7 +191,7 @@ package final class LogFiles: Sendable {
     return SegmentHeader.decode(block.bytes.bytes)
   }
 
-  /// Truncates `first` and all later segments to zero bytes, but keeps their names.
+  /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
   /// - Parameter known: Segments that are already open. They are truncated first, because their
   ///   descriptors can then be closed to free descriptors for the other segments.

@@ -7,28 +7,32 @@
 /// because earlier commits were synced, and corruption in them is detected when they are read.
 ///
 /// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
-/// step. This is done only in segments that the scanner entered from an earlier segment, because
-/// only then is it known how many of the footer's commits have already been read.
+/// step. The scanner does this only for a segment that it entered from an earlier one, because only
+/// then does it know how many of the footer's commits it has already read.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
-  /// The last accepted commit, after which the search for the next commit starts.
+  /// The last accepted commit.
+  ///
+  /// The search for the next commit starts after it.
   package private(set) var point: CommitPoint
   /// The commit after which the scanner started.
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frame of each segment that starts with the first group header of a transaction.
+  /// The first frames of all segments that begin with the first group header of a transaction.
   ///
-  /// The key is the digest of the group that precedes the transaction.
+  /// They are keyed by the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was read, so that each footer is read only once.
+  /// The last segment whose footer was read.
+  ///
+  /// It is remembered so that each footer is read only once.
   private var triedSegment: UInt64?
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
 
-  /// Prepares to read the log after `point`.
+  /// Creates a scanner that reads the log after `point`.
   ///
   /// - Complexity: One page read for each segment that starts after `point`.
   package init(
@@ -53,13 +57,13 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or all remaining commits that a footer summarises, or `nil` at the
-  /// end of the log.
+  /// Returns the next step: a single commit, or all unread commits in a segment's footer.
   ///
-  /// - Parameter limit: The last frame for which footers are used. Footers of later commits are
-  ///   ignored; if the limit is `nil`, all footers are ignored.
-  /// - Throws: `corrupt` if the page count of a commit includes pages that the commit has not
-  ///   created.
+  /// Returns `nil` at the end of the log.
+  ///
+  /// - Parameter limit: The last frame up to which footers are used. A footer whose last commit is
+  ///   after this frame is ignored. If `limit` is `nil`, all footers are ignored.
+  /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
   /// - Complexity: One page read for each group of a commit, or one read of a footer.
   package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
     if let commit = try jump() { return try accept(commit) }
@@ -220,7 +224,7 @@ package struct LogScanner {
 
   /// Removes the images in void ranges.
   ///
-  /// This takes one pass over both lists, because either may be long.
+  /// Both lists are traversed together, in a single pass, because either may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

@@ -1,4 +1,4 @@
-/// The result of one step of reading the log.
+/// One or more commits that were read from the log in one step.
 ///
 /// A step is a single commit, or all remaining commits that end in a segment, read from the
 /// segment's footer.
@@ -7,14 +7,15 @@ package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.
   ///
-  /// This is the largest watermark in the headers of the commit, or the last commit of a footer,
-  /// because footers are written only for synced commits.
+  /// For a single commit, this is the largest watermark in its group headers. For a footer, this is
+  /// the footer's last commit, because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
   /// The page images, in log order, or ordered by page if they come from a footer.
   ///
   /// If a page occurs twice, the later image is the valid one.
   package var images: [Image]
-  /// The previous lineage and its end, if the commit starts a lineage.
+  /// The previous lineage and its last generation if the commit starts a new lineage; otherwise
+  /// `nil`.
   package var ended: EndedLineage?
   /// The number of commits in this step.
   package var commitCount = 1

@@ -1,4 +1,4 @@
-/// The layout of the `map` file after the fields that all atomically replaced files share.
+/// The layout of the `map` file, after the header fields that all atomically replaced files have.
 ///
 /// The fields described here are followed by the retained generations, the ended lineages, and the
 /// retained frames.
@@ -28,14 +28,14 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// A map of the frames that remain in a partly reclaimed part of the log, and of the generations
-/// that contain these frames.
+/// A list of the frames that remain in a partly reclaimed section of the log, and of the
+/// generations that contain these frames.
 ///
 /// The map covers the log from the state of the page file to the newest retained generation, and
-/// replaces the group headers in that part. Any frame in that part that the map does not list may
-/// have been reclaimed.
+/// replaces the group headers in that section. A frame in that section may have been reclaimed
+/// unless the map lists it.
 package struct RetainedFrameMap: Hashable, Sendable {
-  /// A frame that contains the version of its page in one of the retained generations.
+  /// A frame with a page image that belongs to at least one retained generation.
   package struct RetainedFrame: Hashable, Sendable {
     package let frame: FrameNumber
     package let page: PageNumber
@@ -141,7 +141,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   /// Decodes the map.
   ///
   /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt map is not
-  ///   ignored, because without it, nothing shows which frames may be missing.
+  ///   ignored, because only the map shows which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {

@@ -37,7 +37,7 @@ package final class Segment: Sendable {
   }
 }
 
-/// The log segments to which one or more states can refer, in order.
+/// The log segments that one or more states may refer to, in ascending order.
 ///
 /// There may be gaps: if two segments are created together, a power cut may preserve the name of
 /// the later segment and lose the name of the earlier one. Neither segment contains frames in that
@@ -71,9 +71,9 @@ package final class SegmentTable: @unchecked Sendable {
 
   deinit { regions.deallocate() }
 
-  /// The number of the first segment, or 0 if there is none.
+  /// The number of the first segment, or 0 if the table is empty.
   package var first: UInt64 { segments.first?.number ?? 0 }
-  /// The number that follows the last segment, or 0 if there is none.
+  /// The number of the segment after the last one, or 0 if the table is empty.
   package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {

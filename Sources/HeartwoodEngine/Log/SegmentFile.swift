@@ -59,8 +59,8 @@ package final class SegmentFile: Sendable {
   /// Writes bytes that must be synced later.
   ///
   /// The descriptor stays open until the sync. To limit the number of such descriptors, this method
-  /// may also sync the file that has waited longest for a sync, and then throws the errors of that
-  /// sync too.
+  /// may also sync the file that has waited longest for a sync. It then also throws any error of
+  /// that sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     // Record the write first, so that no other thread can close the descriptor, which might be the
     // file's last one, during the write.

@@ -6,17 +6,18 @@
 /// file has no open descriptor. Mapped segments are read without a descriptor, so the descriptors
 /// of full and durable mapped segments are closed. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
-  // @unchecked because its variables and those of all entries are accessed only under `lock`.
+  // @unchecked because the properties of the pool and of all entries are accessed only under
+  // `lock`.
   private let fileSystem: any FileSystem
   private let lock = Lock()
   /// The open entries.
   private var entries: [Entry] = []
-  /// A counter that orders the uses of files and the writes to them.
+  /// A logical clock that orders the uses of files and the writes to them.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment, if it is open.
   final class Entry: @unchecked Sendable {
-    // @unchecked because only the pool accesses the variables, under its lock.
+    // @unchecked because only the pool accesses the properties, under its lock.
     fileprivate var file: (any File)?
     fileprivate let segment: UInt64
     fileprivate var isMapped = false
@@ -33,8 +34,8 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Opens the file at `path`, or returns `nil` if it does not exist.
   ///
-  /// If the process has no free descriptor, this method first closes the files that need not stay
-  /// open.
+  /// If opening fails, for example because the process has no free descriptor, this method closes
+  /// the files that need not stay open, and tries again.
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     do throws(StorageError) {
       return try fileSystem.open(path, access)
@@ -75,7 +76,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file, and closes another file if too many are open.
+  /// Adds an open file to the pool, and closes another file if too many are open.
+  ///
+  /// The file that is closed is the least recently used one that is not waiting for a sync.
   ///
   /// - Returns: The entry's open file, which is `file` unless another thread has opened the file in
   ///   the meantime.
@@ -122,11 +125,12 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   // MARK: Writes and syncs
 
-  /// Records that bytes are about to be written to a file, whose descriptor then stays open until a
-  /// sync.
+  /// Records that bytes are about to be written to a file.
   ///
-  /// - Returns: The file that has waited longest for a sync, with its entry, if so many files are
-  ///   waiting that the caller must sync one; otherwise `nil`.
+  /// The file's descriptor then stays open until the file is synced.
+  ///
+  /// - Returns: If too many files are waiting for a sync, the file that has waited longest and its
+  ///   entry, which the caller must sync; otherwise `nil`.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1

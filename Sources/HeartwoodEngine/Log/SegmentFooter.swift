@@ -34,9 +34,9 @@ package enum SegmentFooterLayout {
 /// The summary of a segment whose frames are all durable: its last commit, and the location of the
 /// newest image of each page.
 ///
-/// A footer is a cache, which lets a scanner read one footer per segment instead of every group
-/// header. A footer is written when its last commit is known to be synced, so a valid footer is
-/// also a durable watermark.
+/// A footer is a cache: it allows a scanner to read one footer for each segment instead of every
+/// group header. A footer is written when its last commit is known to be synced, so a valid footer
+/// is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -127,8 +127,8 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Returns the rows, or `nil` if their pages are not in ascending order or if an image comes
-  /// after the last commit.
+  /// Decodes the rows, or returns `nil` if their page numbers are not in ascending order, or if a
+  /// slot is 0 or greater than `lastSlot`.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

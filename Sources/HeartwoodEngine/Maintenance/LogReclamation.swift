@@ -1,10 +1,10 @@
 /// M4: log reclamation, which frees every log frame that no retained generation can read.
 ///
-/// For each page, a retained generation reads only the newest frame up to that generation. Frames
-/// up to the checkpointed generation are not punched even though their pages are in the page file,
-/// because a reader may still hold a pointer to such a frame. The map of retained frames is made
-/// durable before the first hole is punched. If another process wrote the previous map, that
-/// process may have died before it punched all holes, so this run punches them again.
+/// For each page, a retained generation reads only the newest frame at or before that generation.
+/// Frames at or before the checkpointed generation are not punched out, even though their pages are
+/// in the page file, because a reader may still hold a pointer to such a frame. The map of retained
+/// frames is made durable before the first hole is punched. If another process wrote the previous
+/// map, that process may have died before it punched all holes, so this run punches them again.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {

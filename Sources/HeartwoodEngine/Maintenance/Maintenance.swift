@@ -1,4 +1,5 @@
-/// Runs checkpoints when they are due, and releases the pin that lingers after its last use.
+/// Performs maintenance runs when they are due, and releases the lingering pin if it has not been
+/// used for a while.
 ///
 /// The maintenance thread references the components of the store, but never the store itself, so
 /// that a store without other references is deallocated. Thread-safe.
@@ -89,7 +90,7 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Requests a run if the log is long enough, and a new segment if the current one is half full.
+  /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
   /// Call this method after each commit. With inline maintenance, the run and the segment are
   /// complete when this method returns. Otherwise, the method waits for a run if the log grows
@@ -149,7 +150,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded.
+  /// The error of the last maintenance run in any process, or `nil` if that run succeeded.
   var error: StorageError? {
     let own = lock.withLock { lastError }
     if own?.kind == .foreignStore { return own }
@@ -190,7 +191,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, nothing must be written to them, not even this counter.
+    // If the files were replaced, do not write anything to them, not even this counter.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1
@@ -229,8 +230,8 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Implements the background thread, which does the work that is due and then sleeps until more
-  /// work is due.
+  /// Runs the loop of the background thread, which repeatedly does the work that is due and sleeps
+  /// until more work is due.
   private func work() {
     var reported: StorageError?
     lock.acquire()

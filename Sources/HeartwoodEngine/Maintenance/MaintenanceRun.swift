@@ -12,8 +12,10 @@ public struct CheckpointResult: Hashable, Sendable {
   public var blockingGeneration: Generation?
 }
 
-/// One maintenance run, which decides which generations are dead, then writes pages back to the
-/// page file, deletes segments and reclaims frames that can no longer be read.
+/// One maintenance run.
+///
+/// A run first decides which generations are dead. It then writes pages back to the page file,
+/// deletes segments, and reclaims frames that can no longer be read.
 ///
 /// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
 /// maintenance lock. Readers do not wait for runs, except that pinning a given generation waits
@@ -30,8 +32,10 @@ struct MaintenanceRun {
   /// Whether to write the header slot, which contains the durable watermark, even if no page is
   /// written.
   let writesWatermark: Bool
-  /// The minimum number of frames that must follow the last map, or the page file's state, before a
-  /// new map is written.
+  /// The number of frames that must have been written before a new map is worth writing.
+  ///
+  /// The frames are counted from the end of the last map, or from the page file's state if that is
+  /// newer or there is no map.
   let minReclaimFrameCount: UInt64
 
   /// The decision of a run.
@@ -256,8 +260,10 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes to the page file every page that this state uses and that is newer than the page
-  /// file's state.
+  /// M3.1: writes back to the page file every page that is in use in `state` and newer than the
+  /// page file's state.
+  ///
+  /// Returns the number of pages written.
   ///
   /// Pages are written in page order, with one write for up to 256 adjacent pages. Each page is
   /// verified before it is copied.
@@ -325,8 +331,10 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes every segment that the page file covers, including segments left over from a run whose
-  /// process died.
+  /// Deletes every segment that contains only checkpointed frames, and returns the numbers of these
+  /// segments.
+  ///
+  /// They may include segments left over from a run whose process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

@@ -9,21 +9,25 @@ struct MaintenanceSchedule {
   private let length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
-  /// It is at most `length`, because after a run, held generations retain only little of the log.
+  /// It is at most `length`, because after a run, held generations retain only a small part of the
+  /// log.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// The generation at which to check again whether older generations are held, in which case a run
-  /// is due sooner.
+  /// The generation at which to check again whether older generations are held.
+  ///
+  /// If any are held, a run is due at once.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// A number of frames that no log reaches, yet small enough to be added without overflow.
+  /// A number of frames that no log reaches.
+  ///
+  /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The divisor with which ``heldStretch(retaining:)`` converts a number of retained pages into a
-  /// number of frames.
+  /// The number by which ``heldStretch(retaining:)`` divides the number of retained pages to obtain
+  /// a number of frames.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -43,7 +47,7 @@ struct MaintenanceSchedule {
     stallAt = start + Self.stallFactor * length
   }
 
-  /// Returns whether a commit makes a run due.
+  /// Returns whether a maintenance run is due after a commit.
   ///
   /// - Parameters:
   ///   - generation: The generation of the commit.
@@ -64,8 +68,9 @@ struct MaintenanceSchedule {
   /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Lets writers that have waited too long for a run continue until the log has grown by another
-  /// `heldLength`.
+  /// Stops making writers wait until the log has grown by another `heldLength`.
+  ///
+  /// Call this method after a writer has waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
   /// Returns whether a log of this length makes a run worthwhile after an old generation has

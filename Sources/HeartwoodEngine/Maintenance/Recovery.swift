@@ -1,4 +1,4 @@
-/// The result of the recovery of a store when it is opened.
+/// A report on the recovery that was performed when a store was opened.
 public struct RecoveryReport: Hashable, Sendable {
   /// The generation of the newest complete commit, which is the state in which the store is opened.
   public var generation = Generation(frame: 0)
@@ -9,7 +9,7 @@ public struct RecoveryReport: Hashable, Sendable {
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark, whose page images were all verified.
   public var verifiedCommitCount = 0
-  /// The number of frames after the newest complete commit that were discarded.
+  /// The number of discarded frames after the newest complete commit.
   ///
   /// They belong to unfinished commits, which were never acknowledged.
   public var discardedFrameCount = 0
@@ -22,10 +22,10 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// Finds the newest complete commit in the files.
+/// Finds the newest complete commit in the files of a store.
 ///
-/// It performs the steps of R1 in `Docs/Internals/Concurrency.md`, and only reads files. Its result
-/// may be used only after ``syncAll(_:)``.
+/// The initialiser performs steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`, and only reads
+/// files. The result must not be used before ``syncAll(_:)`` has been called.
 package struct Recovery {
   package var point: CommitPoint { walk.point }
   package var index: PageIndex { walk.index }
@@ -103,8 +103,12 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: distinguishes an unfinished commit at the end of the log from corruption, using every
-  /// valid header and footer after the end of the walk.
+  /// R1.4: checks that the log ends in at most an unfinished commit, and is not corrupt.
+  ///
+  /// Any valid group header or footer after the end of the walk can raise the durable watermark.
+  ///
+  /// - Throws: `corrupt` if the watermark is after the end of the walk, because a synced frame is
+  ///   then missing or damaged.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)

@@ -55,7 +55,7 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the commit after which group headers have not been processed yet.
+  /// Returns the commit after which to start reading group headers.
   ///
   /// The result is never older than the page file's state or the end of the map.
   private func start() throws(StorageError) -> CommitPoint {

@@ -1,14 +1,15 @@
-/// Reads a bitmap page, which contains one bit for each page.
+/// Reads bitmap pages.
 ///
-/// The bit is set if the page is in use.
+/// Each bit of a bitmap page represents one page, and is set if that page is in use.
 package enum Bitmap {
   /// Returns whether bit number `bit` of a bitmap page is set.
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the number of the first bit that has the value `isSet`, from bit `first` to bit
-  /// `count` - 1, or `nil` if there is none.
+  /// Returns the number of the first bit that equals `isSet`, or `nil` if there is none.
+  ///
+  /// The search starts at bit `first` and ends before bit `count`.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

@@ -1,5 +1,6 @@
-/// The bytes of a bitmap page after the common header: one bit for each page, set if the page is in
-/// use.
+/// The layout of a bitmap page: the common header, followed by one bit for each page.
+///
+/// A bit is set if its page is in use.
 ///
 /// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
 /// its own. The bits for pages that do not exist are zero.

@@ -33,7 +33,8 @@ package struct Geometry: Hashable, Sendable {
       footerFrames: Self.footerFrames(pageByteCount, frames))
   }
 
-  /// Creates the geometry that was read from a header, or returns `nil` if no store can have it.
+  /// Creates a geometry from the values in a header, or returns `nil` if no store can have these
+  /// values.
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,

@@ -1,4 +1,4 @@
-/// The bytes of a header slot in the page file.
+/// The layout of a header slot in the page file.
 ///
 /// The page file has two slots, at offsets 0 and 65,536. They are written alternately, so that one
 /// of them is always intact. The hash (seed 0) covers the 4,088 bytes before it.
@@ -44,12 +44,13 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed for the hashes of pages and frames, which makes pages from another store fail
-  /// verification.
+  /// The seed for the hashes of pages and frames.
+  ///
+  /// Because every store has its own seed, a page from another store fails verification.
   package var seed: UInt64 { low }
 }
 
-/// The state after a commit, from which the next commit continues.
+/// The point in the log at which a commit ends, with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber

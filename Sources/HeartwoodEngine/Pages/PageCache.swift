@@ -2,7 +2,7 @@
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
 /// so that two readers never load the same page twice. A pinned page is never evicted to make room,
-/// so the cache exceeds its limit while all its pages are pinned.
+/// so the cache can exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
@@ -48,7 +48,9 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`, which `load` reads and verifies if it is not cached.
+  /// Pins and returns the page at `location`.
+  ///
+  /// If the page is not cached, `load` is called to read and verify it.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {

@@ -1,13 +1,13 @@
-/// A function that describes a fault in the structure of a page whose hash is correct, or returns
-/// `nil` if there is none.
+/// A function that checks the structure of a page whose hash is correct.
 ///
-/// The layers above provide it, because this layer does not know the contents of a page.
+/// It returns a description of a fault, or `nil` if the structure is valid. A higher layer provides
+/// the function, because this layer does not know what a page contains.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
 /// Verifies pages when this process first reads them, and stamps pages before they are written to
 /// the log.
 package enum PageChecks {
-  /// Returns the hash that a page with these bytes must carry.
+  /// Computes the hash that the header of this page must contain.
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }

@@ -4,8 +4,9 @@ package enum PageKind: UInt8, Sendable {
   case leaf = 1
   /// Separator keys and child pages of a tree.
   case branch = 2
-  /// A bitmap with one bit for each page in a range of the page file, which is set if that page is
-  /// in use.
+  /// A bitmap with one bit for each page in a range of the page file.
+  ///
+  /// A bit is set if its page is in use.
   case bitmap = 3
   /// Bytes of a value that is too large for a leaf.
   case overflow = 4

@@ -1,10 +1,11 @@
 package import Synchronization
 
-/// A range of mapped pages, with a bit for each page that is set if this process has verified the
-/// page.
+/// A range of mapped pages, and one verified bit for each of them.
 ///
-/// The bits are in atomic words that are accessed with relaxed ordering: a bit that is lost or seen
-/// late costs another verification, but never causes a wrong result.
+/// A verified bit is set once this process has verified the page.
+///
+/// The bits are in atomic words that are accessed with relaxed ordering. If a bit is lost or seen
+/// late, the page is verified again, but the result is never wrong.
 package struct PageRegion: @unchecked Sendable {
   // @unchecked because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer
@@ -24,7 +25,9 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The verified bits of one region, whose memory is freed with this object.
+/// The verified bits of one region.
+///
+/// Their memory is freed when this object is deallocated.
 package final class VerifiedBits: @unchecked Sendable {
   // @unchecked because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>

@@ -24,9 +24,9 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The number of the current observer thread.
+  /// The ID of the current observer thread.
   ///
-  /// Any thread with a different number ends.
+  /// An observer thread with any other ID stops.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -129,7 +129,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: ends every wait for which there is now a newer generation.
+  /// N1: ends each wait for which a newer generation is now visible.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -184,7 +184,7 @@ package final class CommitSignal: @unchecked Sendable {
     return thread
   }
 
-  /// Implements the observer thread.
+  /// Runs the loop of the observer thread.
   private func observe(_ id: UInt64, _ watch: (any FileWatch)?) {
     let start = SystemThread.monotonicMilliseconds
     lock.acquire()

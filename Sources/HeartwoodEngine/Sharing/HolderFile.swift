@@ -2,8 +2,8 @@
 /// writing.
 ///
 /// The file is for display only, and nothing else depends on it. A row is valid while its lock byte
-/// is held, so rows of dead processes are ignored. If the file is damaged, names are missing, but
-/// no error occurs, so the file is never synced.
+/// is held, so rows of dead processes are ignored. If the file is damaged, names may be missing,
+/// but no error occurs. The file is therefore never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks
@@ -18,7 +18,7 @@ package struct HolderFile: Sendable {
   private static let bytes =
     LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 
-  /// Locks the first free row, and writes it.
+  /// Locks the first free row of the file, and writes `row` to it.
   ///
   /// - Returns: The lock byte of the row, or `nil` if no row was free or the row could not be
   ///   written.
@@ -37,7 +37,7 @@ package struct HolderFile: Sendable {
     return nil
   }
 
-  /// Returns the rows of all other holders that are still alive.
+  /// Returns the rows of all other processes that still have the store open.
   ///
   /// - Complexity: Two lock queries for each row, and one read.
   package func rows() -> [HolderRow] {

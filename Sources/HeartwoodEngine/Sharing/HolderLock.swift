@@ -12,7 +12,9 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// A number above all PIDs, which is small enough that all ranges are below 2^62.
+  /// An upper bound on PIDs.
+  ///
+  /// It is small enough that the byte ranges of all processes are below offset 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -32,12 +34,12 @@ package struct HolderLock: Hashable, Sendable {
     self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
   }
 
-  /// Returns the holder lock of a process that has the store open.
+  /// Returns the holder lock with which a process shows that it has the store open.
   package static func open(_ process: Int32, isReadOnly: Bool) -> HolderLock {
     HolderLock(process, isReadOnly ? Subject.openForReading : Subject.openForWriting)
   }
 
-  /// Returns the holder lock of a process that has held a generation for a while.
+  /// Returns the holder lock with which a process shows that it has held a generation for a while.
   ///
   /// Frame numbers that exceed the byte range of a process wrap around. They are still unique,
   /// because generations that are live at the same time differ by less than the length of the

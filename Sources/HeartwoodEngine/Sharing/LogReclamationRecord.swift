@@ -4,7 +4,7 @@
 package final class LogReclamationRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 
-  /// The numbers from which the upper bound on the log's size after a reclamation is computed.
+  /// The numbers that determine the upper bound on the log's size after a reclamation.
   package struct Figures {
     let serial: UInt64
     /// The last commit that the map covers.
@@ -25,7 +25,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   /// Records a reclamation that has punched all its holes.
   func record(_ figures: Figures) { lock.withLock { self.figures = figures } }
 
-  /// Returns whether this process punched all holes of the map with this serial number.
+  /// Returns whether this process has punched all holes for the map with the given serial number.
   ///
   /// Only runs in this process are known to be complete, because another process may have died
   /// before it had punched all holes.

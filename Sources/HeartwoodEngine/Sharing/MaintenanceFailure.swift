@@ -6,7 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds of errors in the order of their numbers.
+  /// The kinds of errors, in the order of the numbers that encode them.
   ///
   /// A kind that is not listed is encoded as the first one.
   private static let kinds: [StorageError.Kind] = [
@@ -18,7 +18,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     errno = error.errno == 0 ? nil : error.errno
   }
 
-  /// Decodes a counter value, or returns `nil` for 0 and for a value that no store writes.
+  /// Decodes a counter value, or returns `nil` if the value is 0 or contains no valid kind.
   package init?(word: UInt64) {
     let number = Int(word & 0xFF)
     guard number > 0, number <= Self.kinds.count else { return nil }

@@ -5,23 +5,24 @@ import Synchronization
 /// When a segment is created in advance, its bytes are written and its name is synced at that time,
 /// so that the first commit in the segment need not wait for either. Segments are created under a
 /// lock byte, so that no process creates a segment that another process is filling. A complete
-/// segment is used as it is, whichever process created it. Thread-safe.
+/// segment is used as it is, no matter which process created it. Thread-safe.
 package final class SegmentAllocator: @unchecked Sendable {
-  // @unchecked because the variables are used under `making` only, except for the atomic one.
+  // @unchecked because all properties except the atomic one are used only under `making`.
   private let files: LogFiles
   private let making: ExclusiveByte
   /// The counters shared by all processes, or `nil` while the store is being opened and no other
   /// process has it open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance, which becomes two once a writer has needed a
-  /// segment that was not ready.
+  /// The number of segments to create in advance.
+  ///
+  /// It becomes two once a writer has needed a segment that was not ready.
   private var wanted = 1
   /// The last segment that was allocated to a writer.
   ///
   /// The writer may already be filling this segment although no state contains the segment yet.
   private var newestAllocated: UInt64?
-  /// Whether the reserve was used by a writer and has not been refilled yet.
+  /// Whether a writer has used the reserve, and the reserve has not been allocated again since.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -104,7 +105,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used and must be refilled once a maintenance run has freed space.
+  /// Whether the reserve was used and must be allocated again once a maintenance run has freed
+  /// space.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   /// Allocates the reserve again, if there is space.
@@ -114,13 +116,13 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Empties the segments after `last`, which were either allocated and then abandoned by a writer,
-  /// or created ahead of the writer.
+  /// Truncates all segments after `last` to zero bytes.
   ///
-  /// The files keep their durable names but none of their bytes, so that the space of a transaction
-  /// that filled the disk is freed. The next process that needs such a segment creates it again.
-  /// Errors are ignored, because the remaining bytes are never read. The caller must hold the
-  /// writer lock.
+  /// These segments were either allocated to a writer that then abandoned them, or created ahead of
+  /// the writer. The files keep their durable names, but their disk space is freed, which is needed
+  /// after a transaction has filled the disk. The next process that needs such a segment creates it
+  /// again. Errors are ignored, because the remaining bytes are never read. The caller must hold
+  /// the writer lock.
   ///
   /// - Parameter allocated: The segments after `last` that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {
@@ -130,8 +132,10 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments after the last segment in use, which contains the newest commit or was
-  /// allocated after that commit.
+  /// Creates segments in advance, after the last segment in use.
+  ///
+  /// The last segment in use is the one that contains the newest commit, or a later one that has
+  /// already been allocated to a writer.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. Otherwise,
   /// frames that are retained for a held generation could be lost, because their segment also looks

@@ -151,8 +151,8 @@ package final class SharedCounters: @unchecked Sendable {
     setFailed()
   }
 
-  /// Returns whether the counters are consistent, which means that no counter exceeds its upper
-  /// bound and every named generation can be pinned.
+  /// Returns whether the counters are consistent: no counter exceeds its upper bound, and every
+  /// named generation can be pinned.
   ///
   /// If the counters are damaged, a commit could wrongly be treated as durable, or a named
   /// generation could be reclaimed. Call this only while no other process has the store open.

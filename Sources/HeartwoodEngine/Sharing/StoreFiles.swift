@@ -33,15 +33,15 @@ package final class StoreFiles: Sendable {
   /// The record of the last log reclamation by this process.
   package let reclaimed = LogReclamationRecord()
 
-  /// Collects the files of an open store.
+  /// Creates an object for the files of an open store.
   ///
   /// - Parameters:
   ///   - start: The commit after which this process began to read the log when it opened the store.
   ///   - countersFile: The identity of the `counters` file, or `nil` if the counters are private to
   ///     this process.
   ///   - busyMilliseconds: The maximum time that a writer waits while another process creates
-  ///     segments or replaces the list of named generations. The writer has changed nothing at that
-  ///     time.
+  ///     segments or replaces the list of named generations. If the wait takes longer, the writer
+  ///     throws `busy` without having changed anything.
   package init(
     pageFile: PageFile, log: LogFiles, counters: SharedCounters, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,

@@ -21,8 +21,8 @@ package final class Suspensions: @unchecked Sendable {
 
   /// A period between two suspensions.
   ///
-  /// Each page read checks that its period has not ended. A period retains no object, and is valid
-  /// only while its `Suspensions` object exists.
+  /// Whenever a page is read, the reader checks that its period has not ended. A period retains no
+  /// object, and is valid only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64

@@ -9,7 +9,7 @@ package final class WriterLock: @unchecked Sendable {
   private let holders: HolderFile
   /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// The value of `rings` when this process last yielded.
+  /// The value of the shared `rings` counter when this process last yielded.
   ///
   /// Only the thread whose turn it is uses this property.
   private var answeredRings: UInt64 = 0
@@ -21,7 +21,7 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A thread that waits for its turn.
+  /// A waiting thread's place in the queue.
   ///
   /// `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
@@ -40,7 +40,7 @@ package final class WriterLock: @unchecked Sendable {
     lock.withLock { owner == SystemThread.current }
   }
 
-  /// Waits until this thread is the only writer.
+  /// Acquires the writer lock, after waiting until no other thread or process holds it.
   ///
   /// - Precondition: The thread does not already hold the writer lock; otherwise it would wait for
   ///   itself.
@@ -204,8 +204,9 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// The end of a sentence that names the current writer and the time since it started, or an empty
-  /// string if the writer is unknown.
+  /// The part of an error message that names the current writer and the time since it started.
+  ///
+  /// It is empty if the writer is unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)

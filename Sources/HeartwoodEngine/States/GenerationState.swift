@@ -88,10 +88,11 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns a copy of this state without index entries up to `checkpointed` and without deleted
-  /// segments.
+  /// Returns a copy of this state without index entries for frames up to `checkpointed`, and
+  /// without the deleted segments in `gone`.
   ///
-  /// The pages of the removed entries are in the page file, and nothing reads the deleted segments.
+  /// The pages of the removed entries are in the page file, so the copy does not need the deleted
+  /// segments.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
@@ -103,8 +104,9 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
-  /// Returns a copy of this state, for reading after a suspension or for verifying every page
-  /// again.
+  /// Returns a copy of this state through which pages can be read after a suspension.
+  ///
+  /// - Parameter alwaysVerifies: Whether the copy verifies every page again when it is read.
   package func renewed(alwaysVerifies: Bool = false) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,

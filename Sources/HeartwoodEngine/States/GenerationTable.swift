@@ -294,7 +294,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Records whether a maintenance run in this process is deciding which generations are dead.
   ///
-  /// While it is, ``pin(_:)`` waits.
+  /// While a run is deciding, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

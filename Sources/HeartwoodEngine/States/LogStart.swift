@@ -63,8 +63,8 @@ package struct LogStart {
 
   /// Whether the page file has advanced since its header was read.
   ///
-  /// This is the case if the map starts after the state in that header, because a map is written
-  /// only after the header of the state at which it starts is durable.
+  /// This is the case if the map starts after the state in that header, because a map that starts
+  /// at a state is written only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 

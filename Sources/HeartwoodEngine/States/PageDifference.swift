@@ -44,10 +44,10 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages covered by one bitmap that only the older state uses and that were not written
-  /// after it.
+  /// Adds the pages covered by `bitmap` that were freed after the older state and not written
+  /// since.
   ///
-  /// Pages that were written are found through the index instead.
+  /// Pages that were written since are found through the index instead.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

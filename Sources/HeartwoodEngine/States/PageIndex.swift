@@ -21,7 +21,7 @@ package final class PageIndex: @unchecked Sendable {
 
   package init() {}
 
-  /// Creates a second index with the same entries.
+  /// Creates an index that has the same entries as `other` and shares its nodes.
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
@@ -79,8 +79,10 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Returns a node that has the entries of `node` and maps `page` to `frame`, itself or through
-  /// its descendants, and consumes the caller's reference to `node`.
+  /// Returns a node with the entries of `node`, in which `page` is mapped to `frame`.
+  ///
+  /// The new entry is in the node itself or in a descendant. This method consumes the caller's
+  /// reference to `node`.
   // The recursion is at most six levels deep, and visits only nodes that this process has built.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
@@ -175,8 +177,9 @@ extension PageIndex {
 
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Returns the position of a slot's word among the words of the node, whether or not the slot
-    /// has a word.
+    /// Returns the index of a slot's word among the words of the node.
+    ///
+    /// If the slot has no word, returns the index at which its word would be inserted.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -220,8 +223,9 @@ extension PageIndex {
 
     // MARK: Creating and changing
 
-    /// Returns an unshared node that has the entries of `node` and a word for `slot`, and consumes
-    /// the caller's reference to `node`.
+    /// Returns an unshared node that has the entries of `node` and a word for `slot`.
+    ///
+    /// This method consumes the caller's reference to `node`.
     fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
       let bit: UInt64 = 1 << UInt64(slot)
       guard let node else { return Node(slots: bit, newest: 0) }

@@ -1,4 +1,4 @@
-/// One page in memory, which is valid until it is released to the view from which it came.
+/// A reference to one page in memory, valid until it is passed to ``PageView/release(_:)``.
 package struct PageReference {
   package let bytes: Bytes
   /// The cache entry to unpin, or `nil` if the page is in a mapping or belongs to the writer.
@@ -28,7 +28,7 @@ package struct PageSource {
   /// The writer's own pages, or `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// A counter that is incremented by each change that the writer makes.
+  /// A counter that the writer increments with each change.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period
@@ -57,8 +57,10 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether pages may still be read, which is only the case in the process that created the view,
-  /// and only until the store is suspended.
+  /// Whether pages may still be read.
+  ///
+  /// Pages may be read only in the process that created the view, and only until the store is
+  /// suspended.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed

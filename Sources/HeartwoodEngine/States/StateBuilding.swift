@@ -139,12 +139,14 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after the complete commit that follows `state` and whose writer died
-  /// before announcing it, or `nil` if there is no such commit.
+  /// W2: returns the state after a complete commit that directly follows `state` but was never
+  /// announced, because its writer died.
+  ///
+  /// Returns `nil` if there is no such commit.
   ///
   /// The caller must hold the writer lock.
   ///
-  /// - Complexity: One check of a page header if there is no such commit, which takes no system
+  /// - Complexity: If there is no such commit, one check of a page header, which takes no system
   ///   call if files are mapped.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)

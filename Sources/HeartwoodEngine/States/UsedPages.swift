@@ -1,6 +1,7 @@
-/// The set of the pages in use in a state, which is read from one bitmap at a time.
+/// The set of the pages that are in use in a state.
 ///
-/// The state must outlive this object.
+/// The bitmaps of the state are read one at a time, when they are needed. The state must outlive
+/// this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int

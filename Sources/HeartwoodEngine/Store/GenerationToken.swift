@@ -49,7 +49,7 @@ extension GenerationToken: LosslessStringConvertible {
 }
 
 extension GenerationToken: Codable {
-  /// Decodes the text of a token.
+  /// Decodes a token from its text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let token = GenerationToken(try container.decode(String.self)) else {
@@ -59,7 +59,7 @@ extension GenerationToken: Codable {
     self = token
   }
 
-  /// Encodes the text of the token.
+  /// Encodes the token as text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

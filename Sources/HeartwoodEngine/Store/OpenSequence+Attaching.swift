@@ -153,7 +153,8 @@ extension OpenSequence {
 
   /// P1: locks the newest generation.
   ///
-  /// Once the table of live generations exists, it locks generations instead of this method.
+  /// This method is used only until the table of live generations exists. After that, the table
+  /// locks generations.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {

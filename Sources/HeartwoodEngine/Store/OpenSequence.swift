@@ -74,7 +74,7 @@ struct OpenSequence {
     }
   }
 
-  /// Recovers from the files, because there is no other process to attach to.
+  /// Opens the store by recovery from its files, because there is no other process to attach to.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
