@@ -2,14 +2,14 @@ import HeartwoodEngine
 
 /// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// The number of rows that are aligned with each other.
+  /// The number of rows whose columns are aligned with each other.
   ///
   /// Aligning all rows would require keeping them in memory, and a store can be larger than memory.
   private static let rowsInTable = 256
   /// The number of bytes to which a value is truncated in a JSON document, unless complete values
   /// are requested.
   private static let byteCountInJSON = 100
-  /// The minimum width of a value, however long the keys are.
+  /// The minimum width of the value column, however long the keys are.
   private static let minValueWidth = 20
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

@@ -15,7 +15,7 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether the generation is held by a process that is not known, or not known yet.
+    /// Whether the generation is held, but the process that holds it is unknown, or not yet known.
     ///
     /// Only the text output shows this.
     let isHeldByUnknown: Bool

@@ -12,13 +12,13 @@ enum HumanText {
     return (number < 0 ? "-" : "") + String(text.reversed())
   }
 
-  /// Returns a count with its noun: "1 page", "1,204 pages".
+  /// Returns a count with its noun, such as "1 page" or "1,204 pages".
   static func count(_ number: Int, _ noun: String) -> String {
     let plural = noun.hasSuffix("y") ? String(noun.dropLast()) + "ies" : noun + "s"
     return "\(count(number)) \(number == 1 ? noun : plural)"
   }
 
-  /// Returns a number of bytes: "812 bytes", "4.8 MiB".
+  /// Returns a number of bytes as text, such as "812 bytes" or "4.8 MiB".
   static func size(_ byteCount: Int) -> String {
     guard byteCount >= 1024 else { return count(byteCount, "byte") }
     var value = Double(byteCount) / 1024
@@ -30,7 +30,7 @@ enum HumanText {
     return String(format: value < 99.95 ? "%.1f " : "%.0f ", value) + units[units.startIndex]
   }
 
-  /// Returns an age: "3 s", "5 min", "7 h", "12 days".
+  /// Returns an age as text, such as "3 s", "5 min", "7 h" or "12 days".
   static func age(_ age: Duration) -> String {
     let seconds = max(age.components.seconds, 0)
     if seconds < 120 { return "\(seconds) s" }
@@ -39,15 +39,16 @@ enum HumanText {
     return "\(count(Int(seconds / 86_400))) days"
   }
 
-  /// Returns a share in percent: "88.1 %".
+  /// Returns `count` as a percentage of `total`, such as "88.1 %", or "-" if `total` is 0.
   static func share(_ count: Int, of total: Int) -> String {
     guard total > 0 else { return "-" }
     return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
-  /// Returns the time that has passed since a time, which is given in milliseconds since 1970.
+  /// Returns the time elapsed since a time that is given in milliseconds since 1970.
   ///
-  /// Returns 0 if the given time is in the future, because the clock may have been set back.
+  /// The result is 0 if the given time is in the future, which can happen if the clock was set
+  /// back.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)

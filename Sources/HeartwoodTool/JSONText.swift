@@ -1,22 +1,22 @@
 import Foundation
 
-/// The JSON format of the tool: keys in order, sizes in bytes, times as ISO 8601.
+/// The JSON format of the tool: keys are sorted, sizes are in bytes, and times are in ISO 8601.
 enum JSONText {
-  /// Returns a value as an indented document.
+  /// Returns a value as an indented JSON document.
   static func document(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// Returns a value on one line.
+  /// Returns a value as JSON on one line.
   static func line(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
-  /// Returns a time, in milliseconds since 1970, as ISO 8601 in UTC.
+  /// Formats a time, given in milliseconds since 1970, as ISO 8601 in UTC.
   static func time(_ milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000)
       .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
@@ -28,7 +28,9 @@ enum JSONText {
     return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
   }
 
-  /// Returns a number as 16 hexadecimal digits, because JSON parsers may round such large numbers.
+  /// Returns a number as a string of 16 hexadecimal digits.
+  ///
+  /// JSON parsers may round large numbers, but they do not change strings.
   static func digits(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

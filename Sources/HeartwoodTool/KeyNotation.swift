@@ -28,7 +28,7 @@ enum KeyNotation {
   /// Returns the bytes as `0x`, followed by two hexadecimal digits for each byte.
   static func hexadecimal(_ bytes: [UInt8]) -> String { "0x" + digits(bytes) }
 
-  /// Returns two hexadecimal digits for each byte.
+  /// Returns the bytes as text, with two hexadecimal digits for each byte.
   static func digits(_ bytes: [UInt8]) -> String {
     bytes.reduce(into: "") { text, byte in
       text += (byte < 16 ? "0" : "") + String(byte, radix: 16)

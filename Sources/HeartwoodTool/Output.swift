@@ -1,15 +1,15 @@
 import Foundation
 
-/// The error that is thrown if the reader of standard output has closed it early, as `head` does
-/// once it has enough lines.
+/// The error that is thrown if the reader of standard output has closed the pipe early, as `head`
+/// does once it has enough lines.
 struct ClosedOutput: Error {}
 
 /// The buffered standard output.
 final class Output {
   /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether the output has colours, which is the case if it is a terminal and the environment does
-  /// not disable colours.
+  /// Whether the output has colours: it is a terminal, and the environment variable `NO_COLOR` is
+  /// unset or empty.
   let hasColors: Bool
   private var pending = Data()
   private static let chunkByteCount = 64 << 10

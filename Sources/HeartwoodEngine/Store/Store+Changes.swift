@@ -10,15 +10,14 @@ extension Store {
   /// - Parameters:
   ///   - source: A snapshot of this store at the first generation.
   ///   - target: A snapshot of this store at the second generation.
-  ///   - isWanted: A function that returns whether to compare the keyspace with the given name.
-  ///     Leaves of other keyspaces are not read. If the function is omitted, all keyspaces are
-  ///     compared.
+  ///   - isWanted: A function that returns whether to compare the keyspace with the given name. If
+  ///     it is omitted, all keyspaces are compared.
   ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
-  /// - Complexity: A few reads of the catalog and of each page that was written or freed between
-  ///   the two generations, however large the store is. Needs memory for one key of each changed
-  ///   leaf.
+  /// - Complexity: Reads the catalog, and each page that was written or freed between the two
+  ///   generations, a few times, regardless of the size of the store. Needs memory for one key of
+  ///   each changed leaf.
   public func changes(
     from source: Snapshot, to target: Snapshot,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true },

@@ -12,9 +12,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A process that commits notifies the processes that observe the store through the file system.
-  /// If a notification is lost because the process that commits dies before sending it, the
-  /// sequence yields the commit within a second.
+  /// A process that commits notifies observers in other processes through the file system. If it
+  /// dies before it sends the notification, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
@@ -22,7 +21,7 @@ extension Store {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
 
-  /// The newest visible generation that this store object knows.
+  /// The newest generation that is visible to this store object.
   private var newestGeneration: FrameNumber {
     max(files.counters.committed, table.visible.generation)
   }
@@ -32,16 +31,17 @@ extension Store {
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
-  /// The type of error that waiting for a commit throws.
+  /// The error type of the sequence.
   ///
-  /// Waiting never fails.
+  /// Waiting for a commit never throws an error.
   public typealias Failure = Never
 
   fileprivate let store: Store
   fileprivate let known: FrameNumber
 
-  /// Creates an iterator, which also yields the commits made after the sequence was created and
-  /// before this call.
+  /// Creates an iterator.
+  ///
+  /// The iterator also yields commits made between the creation of the sequence and this call.
   public func makeAsyncIterator() -> Iterator {
     Iterator(observer: CommitObserver(store), known: known)
   }
@@ -51,8 +51,8 @@ public struct Commits: AsyncSequence, Sendable {
     fileprivate let observer: CommitObserver
     fileprivate var known: FrameNumber
 
-    /// Waits for a newer generation, or returns `nil` when the store is closed or the task is
-    /// cancelled.
+    /// Waits for a newer generation and returns it, or returns `nil` once the store is closed or
+    /// the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Generation? {
@@ -63,7 +63,8 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer of commits, which is registered while it exists.
+/// An observer of a store's commits, which stays registered with the store's signal until it is
+/// deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
@@ -77,10 +78,11 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval at which a reader checks whether a process has opened the store for writing for
-  /// the first time since the machine booted.
+  /// The interval at which an observer of a read-only store without shared counters polls for
+  /// commits.
   ///
-  /// That process cannot notify readers that opened the store before it did.
+  /// The store has no shared counters until a process opens it for writing for the first time since
+  /// the machine booted. That process cannot notify observers that opened the store earlier.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

@@ -11,7 +11,7 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation, if it still keeps the page file from shrinking, or `nil`
+  /// The oldest live generation if it prevented the page file from being truncated, or `nil`
   /// otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
@@ -32,8 +32,8 @@ extension Store {
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
   ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
   /// - Complexity: Reads and writes each moved page and its parent once; a checkpoint writes them
-  ///   again. If a keyspace has large values at the end of the file, reads each of its leaves once.
-  ///   Performs as many syncs as one checkpoint.
+  ///   again. If a keyspace has large values at the end of the file, also reads every leaf of that
+  ///   keyspace once. Performs as many syncs as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
     // A step of 16 MiB takes a fraction of a second and needs little memory.

@@ -13,7 +13,8 @@ extension Store {
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
   ///   - path: A path that does not exist yet; its parent directory must exist.
-  ///   - progress: A closure that is called on this thread for each hundredth of the pages.
+  ///   - progress: A closure that is called on this thread each time another hundredth of the pages
+  ///     has been copied.
   /// - Throws: `invalidArgument` if `path` exists; `foreignStore` for a snapshot of another store;
   ///   `busy` while another copy to `path` is in progress; `closed`, `io`, `diskFull` or `corrupt`.
   /// - Complexity: Reads each page in use once, writes it to the copy's log, and checkpoints it.

@@ -28,8 +28,8 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// The result of recovery, such as the numbers of commits found and of frames discarded, and
-  /// whether a new lineage began.
+  /// The result of recovery, including the number of commits found, the number of frames discarded,
+  /// and whether a new lineage began.
   public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, and creates it if there is none.
@@ -125,7 +125,7 @@ public final class Store: Sendable {
 
   // MARK: Reading
 
-  /// Pins the newest generation.
+  /// Pins the newest generation, and returns a snapshot of it.
   ///
   /// - Complexity: No system call if this process has the generation pinned, or had it pinned less
   ///   than about 100 ms ago; otherwise, one.
@@ -162,9 +162,12 @@ public final class Store: Sendable {
     }
   }
 
-  /// Pins the given generation, which must be live, or at least not reclaimed yet.
+  /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// - Throws: `generationExpired` if the generation is no longer live, or was never a commit.
+  /// The generation must still be readable: either it is live, or no maintenance run has released
+  /// it yet.
+  ///
+  /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
   ///   also two reads for each segment of the log, and one for each group in segments without a
   ///   footer.
@@ -215,7 +218,7 @@ public final class Store: Sendable {
 
   /// The sizes of the store, and its activity since it was opened.
   ///
-  /// In a child process created by `fork`, all values are zero.
+  /// In a child process created by `fork`, only ``StoreStatistics/pageByteCount`` is meaningful.
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
@@ -247,8 +250,8 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Throws the error for a store that has been closed or that belongs to the parent process, and
-  /// otherwise does nothing.
+  /// Throws `forked` if the store belongs to the parent process, or `closed` if the store has been
+  /// closed.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)

@@ -7,9 +7,9 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The size in bytes of the entries that one transaction copies.
+  /// The approximate number of bytes that one transaction copies.
   ///
-  /// The pages of a transaction stay in memory until it ends.
+  /// The number is small, because a transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -97,7 +97,8 @@ struct StoreCopy {
     try removeFiles()
   }
 
-  /// Removes all files except the `locks` file, which shows that a copy is in progress.
+  /// Removes all files of the partial copy except `locks`, whose lock tells other processes that a
+  /// copy is in progress.
   private func removeFiles() throws(StorageError) {
     // A child forked during the copy must not remove the files that its parent continues to use.
     try files.origin.requireOwn(partialPath)

@@ -17,8 +17,8 @@ final class StoreCore: Sendable {
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
   ///
-  /// The byte depends on how the core was opened, because a read-only `Store` object may share a
-  /// core that is open for writing.
+  /// The byte depends on how the core was opened, not on the options of each `Store` object: a
+  /// read-only `Store` object may share a core that is open for writing.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {

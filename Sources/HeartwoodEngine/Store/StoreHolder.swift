@@ -8,7 +8,7 @@ public struct StoreHolder: Hashable, Sendable {
   /// The ``StoreOptions/name`` of the process, or else the name of its program, or `nil` if neither
   /// is known.
   ///
-  /// Characters that could disturb a terminal are replaced.
+  /// Characters that are invisible or could garble a terminal's output are replaced by U+FFFD.
   public var name: String?
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
@@ -27,7 +27,7 @@ struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   /// This process.
   private let own: StoreHolder
-  /// The other processes that have set a holder lock, in the order of their PIDs.
+  /// The other processes that have set a holder lock, sorted by PID.
   private let others: [StoreHolder]
 
   init(files: StoreFiles, own entry: HolderEntry) {
@@ -50,8 +50,8 @@ struct HolderSurvey {
     }
   }
 
-  /// Returns every process that has the store open, this one first, then the others in the order of
-  /// their PIDs.
+  /// Returns every process that has the store open: this process first, then the others, sorted by
+  /// PID.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
@@ -59,8 +59,8 @@ struct HolderSurvey {
       }
   }
 
-  /// Returns the processes that hold a generation, this one first, then the others in the order of
-  /// their PIDs.
+  /// Returns the processes that hold a generation: this process first if it holds the generation,
+  /// then the others, sorted by PID.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))
@@ -71,9 +71,10 @@ struct HolderSurvey {
 }
 
 extension Store {
-  /// Returns the processes that are known to have the store open, this one first.
+  /// Returns the processes that are known to have the store open, starting with this one.
   ///
-  /// The list is only for display. Processes that the system does not reveal are missing from it.
+  /// The list is for display only. It does not include processes that the operating system hides
+  /// from this one.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
   /// - Complexity: A few lock queries for each process and each generation that it holds, and one

@@ -10,12 +10,12 @@ public struct StoreOptions: Sendable {
     case normal
   }
 
-  /// The way in which pages are read.
+  /// The method of reading pages.
   public enum Access: Sendable {
-    /// Files are mapped into memory, and pages are read in place. This is the faster way.
+    /// Files are mapped into memory, and pages are read in place. This is the faster method.
     case mapped
-    /// Pages are read into a bounded cache and verified there, so that nothing outside this
-    /// process, not even a media error, can disturb a reader.
+    /// Pages are read into a bounded cache and verified there. Nothing outside this process, not
+    /// even a media error, can change a page after it has been verified.
     case buffered
   }
 
@@ -27,7 +27,7 @@ public struct StoreOptions: Sendable {
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The way in which pages are read.
+  /// The method of reading pages.
   ///
   /// A store in memory always uses `.buffered`.
   public var access = Access.mapped
@@ -47,7 +47,7 @@ public struct StoreOptions: Sendable {
   /// Up to 216 bytes are shown. If the name is `nil`, or if the process is read-only, the name of
   /// the program is shown instead.
   public var name: String?
-  /// The time that `write` waits for other writers before it throws `busy`.
+  /// The maximum time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
   /// The size in bytes of the page cache for `.buffered` reading.
   public var cacheByteCount = 64 << 20
@@ -68,10 +68,11 @@ public struct StoreOptions: Sendable {
   /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes that may be written to the log, while older generations are held, before
-  /// maintenance reclaims the frames that no generation can read.
+  /// The number of bytes written to the log after which maintenance reclaims the frames that no
+  /// generation can read.
   ///
-  /// The limit is higher if the held generations retain more than eight times this number of bytes.
+  /// This limit applies only while older generations are held. It is raised if the held generations
+  /// retain more than eight times this number of bytes.
   public var reclaimLogByteCount = 1536 << 10
   /// The number of bytes in a log segment, which is a power of two and at least eight pages, and is
   /// fixed when the store is created.

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The stores that are open in this process.
 ///
-/// Each store has one entry, however often and by whatever path it was opened. Thread-safe.
+/// A store has one entry, however often and by whatever path it was opened. Only if a store is
+/// opened for reading first and for writing later does it have two. Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
@@ -45,7 +46,8 @@ final class StoreRegistry: @unchecked Sendable {
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store, after opening the store with `make` if it is not open yet.
+  /// Returns the core of a store and the key of its entry, and opens the store with `make` if it is
+  /// not open yet.
   ///
   /// Each call must be balanced by a call to ``leave(_:)``. A read-only `Store` object shares the
   /// core of one that is open for writing, if there is one.
@@ -82,8 +84,10 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Calls `make` with the current core of a store, and returns the new core that `make` returns,
-  /// which replaces the current one, or the current core if `make` returns `nil`.
+  /// Replaces the core of a store with the core that `make` returns, and returns the new core.
+  ///
+  /// `make` receives the current core. If `make` returns `nil`, the current core stays in place and
+  /// is returned.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {

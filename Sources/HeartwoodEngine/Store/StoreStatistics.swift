@@ -9,11 +9,12 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes that the log occupies in the file system, including segments created in
   /// advance and excluding holes.
   public var logByteCount = 0
-  /// The upper bound on the log's size after the last log reclamation, or `nil` before the first
-  /// one.
+  /// The upper bound on the log's size after the last log reclamation by this process, or `nil`
+  /// before the first one.
   ///
-  /// The bound is the sum of three sizes: for each held generation and for the newest one, one
-  /// image of each page in the log; the map; and four segments. Frames written until the next
+  /// The bound is the sum of three sizes. The first is one image of each page in the log,
+  /// multiplied by the number of held generations plus one for the newest. The others are the size
+  /// of the retained-frame map and the size of four segments. Frames written until the next
   /// reclamation are not included.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
@@ -35,9 +36,9 @@ public struct StoreStatistics: Hashable, Sendable {
   /// the checkpointed generation, it contains about 10 bytes if such pages are adjacent, and 65 if
   /// they are scattered.
   public var indexByteCount = 0
-  /// The number of pages that `.buffered` reading has looked up in the page cache.
+  /// The number of page-cache lookups, which occur only with `.buffered` access.
   public var cacheLookupCount = 0
-  /// The number of page-cache lookups for which the page had to be read from a file.
+  /// The number of page-cache misses: lookups after which the page was read from a file.
   public var cacheReadCount = 0
   /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
   /// has run.
@@ -53,8 +54,10 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates statistics that contain only zeros, for a child process created by `fork`, in which
-  /// the statistics of the parent's store are not available.
+  /// Creates statistics with the page size and no other data, for a child process created by
+  /// `fork`.
+  ///
+  /// The statistics of the parent's store are not available there.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -83,7 +86,7 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the disk space of the log.
+  /// Returns the number of bytes that the log occupies on disk.
   ///
   /// Segments whose size cannot be determined, for example because they were deleted in the
   /// meantime, are not counted.

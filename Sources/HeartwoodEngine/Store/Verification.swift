@@ -1,6 +1,6 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The faults that were found, with one sentence for each.
+  /// The problems that were found, each described in one sentence.
   ///
   /// The array is empty if the store is intact.
   public var findings: [String] = []
@@ -141,8 +141,8 @@ final class Verification {
     }
   }
 
-  /// Checks that the footers of the segments from `sum.segment` up to `end` match the group
-  /// headers.
+  /// Checks that the footers of the segments from `sum.segment` up to, but not including, `end`
+  /// match the group headers.
   ///
   /// Two kinds of footers are not compared: the footer of the segment in which reading began,
   /// because earlier commits in that segment were not read, and any footer that ends after the
@@ -164,8 +164,10 @@ final class Verification {
     }
   }
 
-  /// Verifies the frames that the map lists, and every commit after the page file's state up to
-  /// this generation, including the commit's page images.
+  /// Verifies the retained frames and every commit in the log after the checkpointed generation, up
+  /// to the checked one.
+  ///
+  /// The page images of each commit are verified too.
   private func checkLog() throws(StorageError) {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
@@ -199,7 +201,8 @@ final class Verification {
     }
   }
 
-  /// Checks that every frame in the map exists, and that every named generation can be read.
+  /// Checks that every frame listed in the retained-frame map exists, and that every named
+  /// generation can be read.
   private func checkRetained(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
     let block = ByteBlock(count: files.geometry.pageByteCount)
     defer { block.keep() }

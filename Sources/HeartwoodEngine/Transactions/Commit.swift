@@ -6,7 +6,7 @@ package struct Commit {
   package let writerLock: WriterLock
   package let signal: CommitSignal
   package let pool: PagePool
-  /// The number of pages that a transaction may have in memory.
+  /// The maximum number of changed pages that a transaction keeps in memory.
   package let memoryPageLimit: Int
 
   /// Runs `body` while no other writer can run, and commits its changes as one generation.
@@ -27,7 +27,9 @@ package struct Commit {
     return state.generation
   }
 
-  /// W1.1 to W1.7: performs all steps under the writer lock, and returns the state to publish.
+  /// W1.1 to W1.7: runs `body` under the writer lock, and appends its changes to the log.
+  ///
+  /// - Returns: The new state, or the current one if `body` changed nothing.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {

@@ -1,11 +1,14 @@
 /// Moves the pages at the end of the page file to free pages before them, step by step.
 ///
-/// Each step runs in its own transaction, so that the memory use of a step and the time for which
-/// it blocks other writers are bounded. Other transactions may change the store between two steps.
-/// The limit is the number of pages that the page file would have if it contained no free pages. A
-/// round first reads each page beyond the limit, and moves tree nodes. Then it walks the trees that
-/// have large values beyond the limit, to move the pages of these values. The walk is necessary
-/// because a page of a large value does not identify the leaf that refers to the value.
+/// Each step runs in its own transaction, so that it needs a bounded amount of memory and blocks
+/// other writers only for a bounded time. Other transactions may change the store between two
+/// steps.
+///
+/// The *limit* is the number of pages that the page file would have if it contained no free pages.
+/// Steps are grouped into rounds. A round first reads each page beyond the limit, and moves those
+/// that are tree nodes. Then it walks the trees that have large values beyond the limit, and moves
+/// the pages of these values. The walk is necessary because a page of a large value does not
+/// identify the leaf that refers to the value.
 package struct Compaction {
   /// The number of pages moved so far.
   package private(set) var movedCount = 0
@@ -92,7 +95,9 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace, and updates the catalog if the node is a root.
+  /// Moves a node of a keyspace, and returns the catalog row of the keyspace.
+  ///
+  /// If the node is the root, the catalog is updated, and the returned row contains the new root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {

@@ -56,8 +56,8 @@ extension KeyspaceWriter {
   ///
   /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case nothing is
   ///   changed.
-  /// - Complexity: One page read for each level of the tree; one more page in the commit for each
-  ///   leaf that changes.
+  /// - Complexity: Reads one page for each level of the tree. Each leaf that changes adds one page
+  ///   to the commit.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: [UInt8]) throws {
     try put(key, value.span.bytes)

@@ -45,7 +45,7 @@ extension KeyspaceWriter {
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
-  /// - Complexity: Writes each new page once, and the leaf that was previously the last one again.
+  /// - Complexity: Writes each new page once, and rewrites the leaf that was the last one before.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }
@@ -64,7 +64,7 @@ extension KeyspaceWriter {
   }
 }
 
-/// Accepts entries in key order, one after the other.
+/// A bulk load in progress, to which entries are appended in ascending key order.
 ///
 /// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
 /// which can be used only there.
@@ -140,8 +140,9 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// Throws an error after which the transaction cannot be committed, because the bulk load is
-  /// incomplete.
+  /// Prevents the transaction from being committed, because the bulk load is incomplete.
+  ///
+  /// This method always throws an error.
   func abort() throws {
     try session.changing { () throws(StorageError) in
       throw StorageError(

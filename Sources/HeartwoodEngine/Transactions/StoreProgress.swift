@@ -19,7 +19,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// Reports progress after each hundredth of the pages.
+/// Reports progress each time another hundredth of the pages has been completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

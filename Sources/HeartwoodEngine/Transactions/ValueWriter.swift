@@ -1,4 +1,4 @@
-/// Accepts the chunks of a value in the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
+/// Writes a value in chunks, within the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
 ///
 /// A writer cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {
@@ -31,8 +31,8 @@ public struct ValueWriter: ~Copyable {
   /// Appends the bytes of a span to the value.
   ///
   /// - Throws: `invalidArgument` if more bytes are written than were announced, in which case
-  ///   nothing is appended; `io` or `diskFull` if no page is available, after which the transaction
-  ///   can only be rolled back.
+  ///   nothing is appended; `io` or `diskFull` if a page cannot be allocated or spilled to the log,
+  ///   after which the transaction can only be rolled back.
   /// - Complexity: One page written for each page of the value, during the commit or earlier.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }

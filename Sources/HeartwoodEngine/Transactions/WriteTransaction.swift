@@ -41,8 +41,8 @@ public struct WriteTransaction {
   /// - Returns: The result of `body`.
   /// - Throws: Any error of `body`, unchanged. If an error interrupted an earlier change in the
   ///   transaction, that error is thrown without calling `body`.
-  /// - Complexity: Memory for one more page for each page that `body` changes. Reads and writes no
-  ///   page.
+  /// - Complexity: Needs memory for one copy of each page that `body` changes. The savepoint itself
+  ///   reads and writes no pages.
   public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
     let session = session
     return try session.savepoint { try body(&self) }
@@ -50,15 +50,17 @@ public struct WriteTransaction {
 
   /// The first frame that the transaction may write.
   ///
-  /// No two committed transactions have the same base. If a row stores the base as its version, the
-  /// row was therefore written after every generation below the base.
+  /// No two committed transactions have the same base, so a row can store the base of the
+  /// transaction that wrote it as its version. Such a row was written after every generation that
+  /// is less than its version.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key whose entry in a snapshot differs from the entry in the generation
-  /// that this transaction builds on.
+  /// Calls `body` for every key whose entry in a snapshot differs from its entry in the generation
+  /// on which this transaction builds.
   ///
-  /// The changes lead from that generation to the snapshot, as in `Store.changes`. The generation
-  /// may be newer than any snapshot, because its commit may still be waiting for its sync.
+  /// The generation on which this transaction builds is the source of the changes, and the snapshot
+  /// is the target, as in ``Store/changes(from:to:where:_:)``. The source may be newer than any
+  /// snapshot that can be taken, because its commit may not be synced and visible yet.
   ///
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `corrupt` or `io`; any error of `body`.

@@ -1,5 +1,6 @@
-/// The position of a key in a tree, whether or not the key exists, with an estimate of the share of
-/// all entries that sort before the key.
+/// The position of a key in a tree, whether or not the key exists.
+///
+/// The position includes an estimate of the share of all entries that sort before the key.
 ///
 /// The share is computed only from the nodes on the path, as if all subtrees of a node had the same
 /// number of entries. The estimate is therefore less accurate if nodes are filled unevenly, but it

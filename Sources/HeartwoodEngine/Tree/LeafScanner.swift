@@ -66,6 +66,7 @@ package final class LeafScanner {
   /// Afterwards, both scanners are at the last skipped entry. If no entry was skipped, neither
   /// scanner has moved. Entries are identical if their cells are equal byte for byte. Equal entries
   /// whose cells are laid out differently are not skipped, and must be compared individually.
+  ///
   /// - Complexity: Reads no page, because skipping stops where the current leaf of either scanner
   ///   ends.
   package func skipSame(as other: LeafScanner) {

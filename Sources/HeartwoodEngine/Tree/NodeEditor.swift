@@ -1,5 +1,7 @@
-/// Changes a node in place, provided that a new key starts with the node's prefix and that the node
-/// has room.
+/// Changes a node in place.
+///
+/// The editor can add an entry only if its key starts with the node's prefix and the node has room.
+/// Otherwise, the node must be rebuilt or split.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -15,9 +17,9 @@ package struct NodeEditor {
 
   /// Inserts an entry before the one at `slot`.
   ///
-  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the entry, if the
-  ///   node has no keys yet from which to choose a prefix, or if the key does not start with the
-  ///   node's prefix.
+  /// - Returns: Whether the entry was inserted. If not, the node is unchanged: it has no room for
+  ///   the entry, the entry's key does not start with the node's prefix, or the node has no keys
+  ///   yet, and therefore no prefix has been chosen for it.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -43,7 +45,8 @@ package struct NodeEditor {
 
   /// Replaces the value of the leaf entry at `slot`.
   ///
-  /// - Returns: `false`, leaving the node unchanged, if the node has no room for the value.
+  /// - Returns: Whether the value was replaced. If not, the node has no room for the value and is
+  ///   unchanged.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -82,7 +85,7 @@ package struct NodeEditor {
     page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
   }
 
-  /// Sets the root page of the large value of the leaf entry at `slot`.
+  /// Sets the root page of the large value to which the leaf entry at `slot` refers.
   package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
     let node = node
     let rest = max(0, node.suffixCount(slot) - 8)
@@ -109,7 +112,7 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells together at the end of the page, so that all free bytes are in front of them.
+  /// Moves the cells to the end of the page without gaps, so that all free bytes are before them.
   ///
   /// - Parameter lowest: The entry whose cell is moved to the lowest offset, or `nil` if the order
   ///   of the cells does not matter.
@@ -169,7 +172,8 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry's cell, and fills the gap that has been made for the entry in the arrays.
+  /// Writes an entry into the arrays, where ``open(_:in:isLeaf:)`` has made a gap at `slot`, and
+  /// writes the entry's cell.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount

@@ -22,7 +22,7 @@ package enum NodeLayout {
   package static let heapUsed = Field("heapUsed", at: 36, 4)
   package static let fields = [count, prefixLength, reserved, heapStart, heapUsed]
 
-  /// The offset of the prefix, where the capacity of the node begins.
+  /// The offset of the prefix, which is the end of the fixed-length fields.
   package static let prefixOffset = 40
   /// The size of a head.
   package static let headByteCount = 8
@@ -38,12 +38,12 @@ package enum NodeLayout {
   package static let leafCellHeaderByteCount = 4
   /// The size of the length field at the start of a branch cell.
   package static let branchCellHeaderByteCount = 2
-  /// The flag in the value length of a cell that contains an overflow reference.
+  /// The flag that is set in a cell's value length if the cell contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The largest value of a branch slot that stands for the length of a suffix rather than for the
-  /// offset of a cell.
+  /// The maximum length of a suffix for which a branch entry needs no cell.
   ///
-  /// An entry with such a slot needs no cell, because its head contains the complete suffix.
+  /// The head of such an entry contains the complete suffix, and the slot contains the suffix
+  /// length. A slot with a larger value contains the offset of a cell.
   package static let maxCelllessSuffix = 8
 
   /// Returns the offset of the heads in a node with a prefix of the given length.

@@ -47,10 +47,10 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the length of the prefix of the node from which all keys in a range come, or `nil` if
-  /// they come from both nodes.
+  /// Returns the length of a prefix that all keys in a range are known to share, or `nil` if no
+  /// such prefix is known.
   ///
-  /// Keys from one node are known to share its prefix.
+  /// Keys that all come from the same node share the prefix of that node.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

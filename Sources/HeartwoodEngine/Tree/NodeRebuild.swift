@@ -1,5 +1,6 @@
-/// The entries of one node or of two neighbours, with one entry added or replaced, as an ordered
-/// sequence for rebuilding nodes.
+/// The ordered sequence of entries from which one node or two neighbours are rebuilt.
+///
+/// It contains the entries of the existing nodes, with at most one entry added or replaced.
 ///
 /// Any range of the sequence can be written to a page, with a prefix chosen for that range. The
 /// target page must not be one of the source pages.

@@ -57,9 +57,9 @@ package enum NodeSearch {
   /// whether the two keys are equal.
   ///
   /// - Parameter touchedLines: The number that ``Bytes/touchedLines`` returned when a point read
-  ///   prefetched the leaf. If the number were not used, the compiler would remove the loads that
-  ///   prefetch the leaf. This method therefore compares the number with one of its 2^64 possible
-  ///   values, and, if they are equal, obtains the same result in a slower way.
+  ///   prefetched the leaf. The number must be used, because the compiler would otherwise remove
+  ///   the loads that prefetch the leaf. This method therefore compares it with `UInt64.max`. In
+  ///   the unlikely case that they are equal, the method obtains the same result in a slower way.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -139,8 +139,8 @@ package enum NodeSearch {
 
   /// Compares an entry with a key that has the same prefix and head.
   ///
-  /// Returns a negative number, zero or a positive number if the entry sorts before the key, is
-  /// equal to it, or sorts after it.
+  /// The result is negative if the entry sorts before the key, 0 if it has this key, and positive
+  /// if it sorts after the key.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

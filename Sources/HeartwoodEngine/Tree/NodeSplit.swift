@@ -1,5 +1,6 @@
-/// The division of the entries of an overfull node, or of two neighbours, into two nodes, with the
-/// prefixes of these nodes.
+/// A division of entries into two nodes, with the length of each node's prefix.
+///
+/// The entries come from one overfull node or from two neighbours.
 struct NodeSplit {
   /// The edge of a level at which an entry is inserted, if any.
   ///

@@ -1,4 +1,4 @@
-/// A leaf or a branch, read from its page.
+/// A view of a leaf or a branch, for reading its entries.
 ///
 /// The page must have passed ``NodeChecks``.
 package struct NodeView {
@@ -139,8 +139,10 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Does the same as ``copyKey(_:to:)``, but without copying the node's prefix, with which
-  /// `target` must already start.
+  /// Writes an entry's key and eight zero bytes to `target`, which must already start with the
+  /// node's prefix.
+  ///
+  /// This method works like ``copyKey(_:to:)``, but does not copy the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

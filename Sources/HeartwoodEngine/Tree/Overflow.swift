@@ -139,7 +139,8 @@ package struct Overflow {
     return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
-  /// Returns one page number in an index page, which must contain `count` page numbers.
+  /// Returns the page number at position `index` in an index page, after checking that the page
+  /// contains `count` page numbers.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {

@@ -15,8 +15,10 @@ package struct OverflowReference: Equatable {
     self.depth = depth
   }
 
-  /// Reads a reference from a leaf cell, and checks that a store of this size can have written the
-  /// reference.
+  /// Reads a reference from a leaf cell.
+  ///
+  /// - Throws: `corrupt` if the length of the value is invalid, too large for the store, or does
+  ///   not match the depth of the index.
   package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)

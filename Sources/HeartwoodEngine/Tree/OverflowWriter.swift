@@ -13,7 +13,7 @@ package struct OverflowWriter {
   private var root: PageNumber = 0
   /// The page that was allocated last, which receives the next bytes unless it is full.
   private var page: PageNumber = 0
-  /// The index page for the next page number, or 0 before the first index page exists.
+  /// The index page to which the next page number is added, or 0 if there is no index page yet.
   private var index: PageNumber = 0
 
   /// The number of bytes after which the transaction may spill its pages.
@@ -22,7 +22,7 @@ package struct OverflowWriter {
   /// therefore read completely before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
-  /// Begins a value of `length` bytes.
+  /// Creates a writer for a value of `length` bytes.
   ///
   /// No page is allocated before the first bytes are appended.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {

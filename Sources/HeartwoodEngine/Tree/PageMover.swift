@@ -30,8 +30,9 @@ package struct PageMover {
 
   // MARK: Nodes
 
-  /// Moves a node that is not the root, and finds its parent by the first key in the node's
-  /// subtree.
+  /// Moves a node that is not the root, and updates the reference to it in its parent.
+  ///
+  /// The parent is found by searching the tree for the first key in the node's subtree.
   ///
   /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
@@ -70,7 +71,8 @@ package struct PageMover {
 
   /// Moves pages of the large values of a tree, starting at the leaf that covers `first`.
   ///
-  /// - Returns: The key at which to continue with a new budget, or `nil` at the end of the tree.
+  /// - Returns: The key from which to continue in another transaction if the budget is used up, or
+  ///   `nil` if the end of the tree has been reached.
   /// - Complexity: One page read for each leaf and for each index page of a value.
   package mutating func moveValues(
     of root: TreeRoot, from first: [UInt8]
@@ -143,7 +145,7 @@ package struct PageMover {
     }
   }
 
-  /// Returns a page number in an index page, or `nil` after the last one.
+  /// Returns the page number at `position` in an index page, or `nil` if there are not that many.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

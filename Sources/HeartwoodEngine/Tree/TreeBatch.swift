@@ -58,6 +58,8 @@ package struct TreeBatch: ~Copyable {
   }
 
   /// Looks up all keys.
+  ///
+  /// Afterwards, ``found(_:)`` returns the value of each key.
   package mutating func find() throws(StorageError) {
     guard count > 0 else { return }
     let (view, root, count) = (view, root, count)

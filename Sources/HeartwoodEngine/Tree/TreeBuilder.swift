@@ -28,7 +28,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Continues the bulk load of a tree that an earlier transaction may have loaded in part.
+  /// Begins to append entries after the last entry of a tree, which may be empty.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view

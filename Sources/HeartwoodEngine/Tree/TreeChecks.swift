@@ -2,7 +2,7 @@
 ///
 /// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
-  /// The faults that were found, with one sentence for each.
+  /// The problems that were found, each described in one sentence.
   ///
   /// The array is empty if the tree is intact.
   package private(set) var findings: [String] = []
@@ -10,7 +10,8 @@ package struct TreeChecks {
   package private(set) var entryCount = 0
   /// The maximum number of findings.
   ///
-  /// A single fault in a page may be found once for each entry, so more findings would add nothing.
+  /// A single problem in a page can cause a finding for each entry, so more findings would be of no
+  /// use.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID

@@ -22,7 +22,7 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at a row, or was at one when the writer last made a change.
+  /// Whether the cursor is at an entry, or was at one when the writer last made a change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -44,7 +44,7 @@ package final class TreeCursor {
 
   deinit { releaseLeaf() }
 
-  /// Whether the cursor is at a row.
+  /// Whether the cursor is at an entry.
   @inline(__always)
   package var isValid: Bool { isPositioned }
 
@@ -123,7 +123,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current row was removed, the cursor is already at the following row, if there is one.
+    // If the current entry was removed, the cursor is already at the following one, if there is
+    // one.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -145,12 +146,12 @@ package final class TreeCursor {
 
   /// The current key, followed by eight zero bytes in memory.
   ///
-  /// The key is valid until the cursor moves. The cursor must be at a row.
+  /// The key is valid until the cursor moves. The cursor must be at an entry.
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry.")
     // A cursor that saves its key already has the key, even if the writer has since removed the
-    // row.
+    // entry.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -160,9 +161,9 @@ package final class TreeCursor {
 
   /// Returns the current value, or the reference to a large value.
   ///
-  /// Returns `nil` if the cursor is not at a row, or if the writer has removed the row. The result
-  /// is valid until the cursor moves or the writer makes a change. The cursor keeps the page, so
-  /// the caller must not release it.
+  /// Returns `nil` if the cursor is not at an entry, or if the writer has removed the entry. The
+  /// result is valid until the cursor moves or the writer makes a change. The cursor keeps the
+  /// page, so the caller must not release it.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
@@ -170,23 +171,23 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current row and the following rows in its leaf to `body`, until `body` returns
+  /// Passes the current entry and the following entries in its leaf to `body`, until `body` returns
   /// `false`.
   ///
-  /// Do not call this method in a writer's view. Afterwards, the cursor is at the last row of the
-  /// leaf. The leaf is searched only once for the position of `end`.
+  /// Afterwards, the cursor is at the last entry of the leaf. The method searches the leaf for
+  /// `end` once instead of comparing each key with it. Do not call it in a writer's view.
   ///
-  /// - Parameter end: The key before which to stop, or `nil` to pass all remaining rows of the
+  /// - Parameter end: The key before which to stop, or `nil` to pass all remaining entries of the
   ///   leaf.
-  /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
-  ///   later rows may be before `end`.
+  /// - Returns: Whether to continue with the next leaf. This is the case if `body` has not returned
+  ///   `false` and the next leaf may contain keys before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
     // Copy the fields to local variables, because fields of an object would be loaded again for
-    // each row.
+    // each entry.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -201,10 +202,9 @@ package final class TreeCursor {
 
   // MARK: Positions
 
-  /// Prepares for a move to a new position.
+  /// Clears the position before a move to a new one.
   ///
-  /// Until it reaches the new position, the cursor has no position. If an error occurs on the way,
-  /// it stays without a position.
+  /// If the move fails with an error, the cursor remains without a position.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount
@@ -234,7 +234,9 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the nearest row of another leaf in the given direction.
+  /// Moves to the nearest entry of another leaf in the given direction.
+  ///
+  /// - Returns: Whether there is such an entry. If not, the cursor has no position.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned
@@ -284,9 +286,9 @@ package final class TreeCursor {
     return SearchKey(otherBytes.bytes.slice(0, keyCount))
   }
 
-  /// Finds the current row again after a change, without changing the position or the saved key.
+  /// Finds the current entry again after a change, without changing the position or the saved key.
   ///
-  /// - Returns: Whether the row still exists.
+  /// - Returns: Whether the entry still exists.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
     guard isPositioned else { return false }

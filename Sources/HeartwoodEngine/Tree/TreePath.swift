@@ -1,8 +1,7 @@
 /// The pages and slots on the path from the root of a tree to a leaf.
 ///
-/// The path has enough memory for the tree with the most levels, so a descent allocates no memory.
-/// The slot at level 0 is the slot of an entry; at higher levels, it is the slot of the child on
-/// the path.
+/// The path has memory for the maximum number of levels, so a descent allocates none. At level 0,
+/// the slot is that of an entry; at a higher level, it is that of the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -54,6 +53,8 @@ final class TreePath {
   }
 
   /// Descends from the root to the first or the last leaf, and returns the leaf.
+  ///
+  /// The caller must release the leaf.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -65,7 +66,8 @@ final class TreePath {
 
   /// Descends from a node to the first or the last leaf in its subtree, and returns the leaf.
   ///
-  /// The node must be the one at `level` in the path. Its `reference` is released by this method.
+  /// The node must be the one at `level` in the path. This method releases `reference`, which is
+  /// the node's page; the caller must release the leaf.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {

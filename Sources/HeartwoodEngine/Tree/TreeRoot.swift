@@ -35,7 +35,7 @@ extension PageView {
     return NodeView(reference.bytes).level
   }
 
-  /// Returns the node at `level` to which a branch of `tree` refers.
+  /// Returns a node, after checking that it belongs to `tree` and is at `level`.
   ///
   /// A child must be exactly one level below its parent; otherwise, a descent could run in circles.
   /// The caller must release the page.
@@ -56,7 +56,7 @@ extension PageView {
     return reference
   }
 
-  /// Returns a page after checking that it matches the reference to it.
+  /// Returns a page, after checking that it has the given kind, tree and level.
   ///
   /// The caller must release the page.
   package func page(

@@ -9,13 +9,13 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for the first of the two keys that a rebuild needs.
+  /// The memory for the first of two keys that are used together, for example in a comparison.
   ///
-  /// The next such key overwrites it.
+  /// The next key written here overwrites the previous one.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
-  /// The memory for the second of the two keys that a rebuild needs.
+  /// The memory for the second of two keys that are used together.
   ///
-  /// The next such key overwrites it.
+  /// The next key written here overwrites the previous one.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }

@@ -1,11 +1,14 @@
 // This extension grows a tree: it rebuilds and splits nodes, and adds a level when the root is
 // split.
 extension TreeWriter {
-  /// Stores an entry in the node at `level` in the path, although the entry cannot be stored there
-  /// in place.
+  /// Stores an entry in the node at `level` in the path by rebuilding or splitting the node.
   ///
-  /// The node is rebuilt with a better prefix, or split. A split inserts an entry into the level
-  /// above, whose node may have to be rebuilt or split too.
+  /// Call this method if the entry cannot be stored in place. If a better prefix makes room for the
+  /// entry, the node is rebuilt with that prefix; otherwise, it is split. A split inserts an entry
+  /// into the level above, whose node may have to be rebuilt or split too.
+  ///
+  /// - Parameter inserting: Whether to insert the entry at `position`, rather than replace the
+  ///   entry there.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -40,7 +43,7 @@ extension TreeWriter {
     }
   }
 
-  /// Adds a leaf after the last one, and stores an entry in it that sorts after all other entries.
+  /// Adds a leaf after the last one, and stores in it an entry that sorts after all others.
   ///
   /// The path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {

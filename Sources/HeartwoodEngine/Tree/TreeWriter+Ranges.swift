@@ -3,6 +3,8 @@
 extension TreeWriter {
   /// Removes all keys from `lower` up to, but not including, `upper`, and returns the number of
   /// removed keys.
+  ///
+  /// If a bound is `nil`, the range has no limit at that end.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

@@ -18,7 +18,7 @@ extension TreeWriter {
 
   /// Merges the node at `level` in the path with a neighbour, or balances it with a neighbour.
   ///
-  /// - Returns: Whether the branch above lost an entry.
+  /// - Returns: Whether the node was merged, so that the branch above lost an entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count

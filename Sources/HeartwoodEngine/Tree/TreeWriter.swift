@@ -1,7 +1,8 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. A value that is passed to a method may be stored in a
-/// page of the transaction. A key must not be, because its bytes could move during the change.
+/// A page is copied only when it changes. The bytes of a value that is passed to a method may be in
+/// a page of the transaction. The bytes of a key must not be, because they could move during the
+/// change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot

@@ -68,12 +68,12 @@ struct FreeSpace {
     growth -= 1
   }
 
-  /// Removes the free pages after the last page in use, and bitmaps that cover no page but
-  /// themselves.
+  /// Removes the free pages at the end of the page file, and each bitmap there that covers no page
+  /// in use except itself.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
-  /// - Complexity: One page read if a page was freed, otherwise none. One more for each bitmap
-  ///   whose pages are removed.
+  /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed. Reads no
+  ///   page if this transaction has freed nothing and `always` is `false`.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }
     var pageCount = Int(pages.pageCount)

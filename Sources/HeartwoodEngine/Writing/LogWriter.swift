@@ -22,8 +22,9 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// One page image to append, whose buffer is stamped with its frame number and hash before the
-  /// image is written.
+  /// A page image to append.
+  ///
+  /// The frame number and hash are stamped into `bytes` before the image is written.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -225,7 +226,7 @@ package struct LogWriter {
     }
   }
 
-  /// Writes consecutive frames, with one call for each segment that contains some of them.
+  /// Writes consecutive frames, with one write for each segment that they span.
   private func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
     let geometry = files.geometry
     var frame = first

@@ -1,7 +1,8 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
 /// One waiting thread syncs everything appended so far. The others wake together when the sync is
-/// done, and those whose commit was synced continue at once. Thread-safe.
+/// done. A thread whose commit was not included in that sync then syncs or waits again.
+/// Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
   private let files: StoreFiles
@@ -14,7 +15,8 @@ package final class SyncQueue: @unchecked Sendable {
     self.table = table
   }
 
-  /// Waits until `generation` is durable and visible, and syncs it if no other thread is doing so.
+  /// Makes `generation` durable and visible, either by syncing the log or by waiting for another
+  /// thread that is already syncing it.
   ///
   /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that

@@ -9,11 +9,12 @@ extension WorkingPages {
     let owner: Int
   }
 
-  /// Spills the pages in memory to the log if there are too many.
+  /// Spills all pages in memory to the log if there are more than `limit`, or more than
+  /// `memoryPageLimit`.
   ///
   /// Call this method between changes, when no caller holds bytes from ``writable(_:)`` and every
-  /// page passes its structural check. Without a commit mark, the written frames do not form a
-  /// generation.
+  /// page passes its structural check. The spilled frames are not part of any generation until the
+  /// commit mark is written.
   ///
   /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
   ///   files. After these errors, the transaction cannot be committed, but the store remains
@@ -67,10 +68,12 @@ extension WorkingPages {
     return departures
   }
 
-  /// Sets the location of a written page in every index for which the written frame is valid.
+  /// Records the frame of a written page in the transaction's index, and in the index of each
+  /// savepoint that began after the page was changed.
   ///
-  /// Like a reader of the log, this method sets the location even if the page was later freed or
-  /// changed. If the page was changed, the location is set again when its later image is written.
+  /// The frame is recorded even if the page was freed or changed again later, just as a reader of
+  /// the log would do. If the page was changed again, the frame of its later image replaces this
+  /// one.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -161,7 +164,7 @@ extension WorkingPages {
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }
 
-  /// Checks that the files that the commit changes still belong to the store.
+  /// Checks that the files that are about to be written still belong to the store.
   ///
   /// The segment of the next frame is checked too. It contains frames that no checkpoint covers, so
   /// the store itself neither deletes nor replaces it.

@@ -1,5 +1,5 @@
-/// The pages that one savepoint would restore, and the frames that its changes have spilled to the
-/// log.
+/// The pages to restore if a savepoint is rolled back, and the frames of its changes that have been
+/// spilled to the log.
 struct SavepointPages {
   /// The earlier bytes of each page that has been changed since the savepoint began, or `nil` if
   /// the page was not in memory.
@@ -16,7 +16,7 @@ struct SavepointPages {
 extension WorkingPages {
   /// Begins a savepoint, which is nested in the innermost open savepoint.
   ///
-  /// - Complexity: No page is copied before it changes.
+  /// - Complexity: Copies no page. A page is copied when it first changes within the savepoint.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(

@@ -92,8 +92,10 @@ package final class WorkingPages {
       && pageCount == state.point.pageCount
   }
 
-  /// Returns the mutable bytes of a page, which the transaction and each savepoint copy on first
-  /// use.
+  /// Returns the mutable bytes of a page.
+  ///
+  /// The first call in the transaction copies the page, and so does the first call in each
+  /// savepoint.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -147,7 +149,9 @@ package final class WorkingPages {
   /// Records a change, so that cursors of this transaction search for their position again.
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page, which may be beyond the page count, without consulting the bitmaps.
+  /// Creates a page with an empty body, without consulting the bitmaps.
+  ///
+  /// If the page is beyond the page count, the page count grows.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -161,8 +165,10 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Returns whether the page's bytes in memory can be replaced, because the innermost savepoint,
-  /// if there is one, would not restore them.
+  /// Returns whether the bytes of a page in memory may be overwritten.
+  ///
+  /// They may be if no savepoint is open, or if rolling back the innermost one would not restore
+  /// them.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
