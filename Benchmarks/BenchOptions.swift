@@ -17,7 +17,7 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether other libraries also run the workloads that they support.
+  /// Whether to compare Heartwood with other libraries, in the workloads that they support.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false

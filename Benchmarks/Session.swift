@@ -225,7 +225,7 @@ extension Session {
 
   /// Adds a line for each engine.
   ///
-  /// - Parameter idle: The results of the same workload without a writer.
+  /// - Parameter idle: The same workload without a writer, whose rate is compared with this one.
   private mutating func add(
     _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
     latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil

@@ -1,8 +1,8 @@
 /// The workloads, in the order in which they are measured.
 ///
-/// Loads and object workloads use their own stores. Every other workload uses the store in the
-/// state in which the earlier workloads left it. Workloads that change rows come after those that
-/// only read.
+/// Reads and commits use the same store, in the state in which the earlier workloads left it.
+/// Therefore, workloads that change rows come after those that only read. All other workloads use
+/// their own stores.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -30,7 +30,7 @@ enum Workload: String, CaseIterable {
   case liveResults = "live-results"
   case pinnedImport = "pinned-import"
 
-  /// The number of rows in the smallest store in ``scaling``.
+  /// The number of rows in the smallest store of the ``scaling`` workload.
   static let smallestScale = 10_000
 
   /// The description of the workload in the help text.

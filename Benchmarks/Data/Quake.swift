@@ -16,7 +16,7 @@ struct Quake: Sendable {
   var depth: Float
 }
 
-/// The layout of the 100 bytes that store a quake.
+/// The layout of a row, which stores a quake in 100 bytes.
 ///
 /// The row number comes first, so that a read can check with one comparison that it returned the
 /// requested row. All numbers are little-endian.
@@ -84,7 +84,9 @@ extension RawSpan {
     UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns the time of the quake in this row, after checking the row number.
+  /// Returns the time of the quake in this row.
+  ///
+  /// - Throws: ``BenchFailure`` if the row does not have this number.
   @inline(__always)
   func verifiedTime(of number: Int64) throws -> UInt64 {
     guard byteCount == QuakeRow.byteCount, word(at: 0) == UInt64(bitPattern: number) else {

@@ -56,7 +56,7 @@ struct QuakeFeed: Decodable {
       longitude: coordinate(0), latitude: coordinate(1), depth: coordinate(2))
   }
 
-  /// Returns the error that the decoder reports, with its location.
+  /// Returns a description of the decoder's error, with its location in the feed.
   private static func reason(_ error: DecodingError) -> String {
     let context: DecodingError.Context
     switch error {

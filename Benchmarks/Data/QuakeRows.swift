@@ -11,7 +11,7 @@ struct QuakeRows: Sendable {
     let number: Int64
   }
 
-  /// All rows, by row number.
+  /// The bytes of all rows, in ascending order of the row numbers.
   let block: [UInt8]
   /// All row numbers, in random order.
   let shuffledNumbers: [Int64]

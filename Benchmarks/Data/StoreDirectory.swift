@@ -6,18 +6,20 @@ import HeartwoodEngine
 struct StoreDirectory {
   /// The name of the measured store.
   static let measured = "quakes"
-  /// The name of a temporary store, or the prefix of its name.
+  /// The name of a temporary store.
+  ///
+  /// Workloads that compare engines append the name of the engine.
   static let scratch = "load-random"
-  /// Returns the name of the store in which an engine keeps objects.
+  /// Returns the name of a store for objects, given the name of its engine or of its workload.
   static func graph(_ engine: String) -> String { "graph-" + engine }
 
   let path: String
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Uses the directory at `path`, which is created if it does not exist.
+  /// Creates the directory at `path` if it does not exist.
   ///
-  /// If `path` is `nil`, uses a temporary directory.
+  /// If `path` is `nil`, this initialiser creates a temporary directory.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -33,7 +35,7 @@ struct StoreDirectory {
     try Self.make(self.path)
   }
 
-  /// Returns a subdirectory, whose stores can have the same names as the stores of this directory.
+  /// Returns a subdirectory for stores that have the same names as stores in this directory.
   func inner(_ name: String) throws -> StoreDirectory {
     try StoreDirectory(path: storePath(name), options: options)
   }
@@ -70,10 +72,10 @@ struct StoreDirectory {
     try FileManager.default.removeItem(atPath: storePath(name))
   }
 
-  /// Returns the disk space that the files of a store occupy, without holes.
+  /// Returns the disk space that the files of a store occupy, in bytes, not counting holes.
   ///
-  /// The method asks the system directly, because the allocated size that Foundation returns on
-  /// Linux is too large.
+  /// The method calls `stat` directly, because the allocated size that Foundation returns on Linux
+  /// is too large.
   func allocatedByteCount(_ name: String) throws -> Int {
     let store = storePath(name)
     return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The object that GRDB's benchmark uses, which has ten integers.
+/// The item of GRDB's benchmark, which has ten integers.
 final class GraphItem: ManagedObject {
   @Attribute var i0: Int64 = 0
   @Attribute var i1: Int64 = 0

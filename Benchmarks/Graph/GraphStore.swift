@@ -2,7 +2,7 @@
 protocol GraphEngine: Sendable {
   /// The name of the engine in tables and in JSON.
   var name: String { get }
-  /// A line with the version and configuration of the engine.
+  /// A one-line description of the engine's version and configuration.
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist yet.
@@ -12,7 +12,7 @@ protocol GraphEngine: Sendable {
 /// A store for items and quakes.
 ///
 /// Quakes have a unique code and an index on the time. Every method that reads returns a hash of
-/// all attributes that it read, which must be the same for all engines.
+/// the attributes that it has read. The hash must be the same for all engines.
 protocol GraphStore: AnyObject {
   /// Adds items durably, in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
@@ -26,7 +26,8 @@ protocol GraphStore: AnyObject {
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
   /// Looks up quakes by their codes, with the fastest API of the engine.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Fetches the newest 100 quakes with at least this magnitude, as many times as `times` says.
+  /// Fetches the newest 100 quakes of this magnitude and above, and repeats the fetch `times`
+  /// times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Checks that the store is intact, and closes it.
   func finish() throws
@@ -39,7 +40,7 @@ extension GraphStore {
 /// The number of quakes that ``GraphStore/findNewest(magnitude:times:)`` fetches.
 let newestQuakeCount = 100
 
-/// Folds the attributes of a quake into a hash.
+/// Returns the hash that results from folding the attributes of a quake into `hash`.
 @inline(__always)
 func fold(
   _ hash: UInt64, time: Double, magnitude: Double, position: (Double, Double, Double),

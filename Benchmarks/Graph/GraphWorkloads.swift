@@ -15,7 +15,9 @@ final class GraphWorkloads {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
   }()
-  /// The fully loaded store of each engine, which is created when it is first used.
+  /// The fully loaded stores, by the index of the engine.
+  ///
+  /// Each store is created when it is first used.
   private var loaded: [Int: any GraphStore] = [:]
 
   private static let mostRows = 200_000

@@ -10,14 +10,15 @@ final class Importer: Sendable {
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows for each row that replaces an existing quake because it has the
-  /// same code.
+  /// The number of imported rows for each row that replaces an existing quake.
+  ///
+  /// A row replaces a quake if it has the quake's code.
   private static let rowsPerReplacement = 10
 
   private let process: Process
   private let imported = Mutex(0)
 
-  /// Starts a process that imports this many rows.
+  /// Starts a process that imports `rowCount` rows into the store at `directory`.
   init(into directory: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
       throw BenchFailure(
@@ -62,7 +63,7 @@ final class Importer: Sendable {
 
   // MARK: In the other process
 
-  /// Imports rows, and prints their number after each commit.
+  /// Imports rows, and prints the number of rows imported so far after each commit.
   static func work(_ arguments: ArraySlice<String>) throws {
     guard arguments.count == 2, let directory = arguments.first, let text = arguments.last,
       let rowCount = Int(text)

@@ -1,17 +1,16 @@
 import Foundation
 import Heartwood
 
-/// Measures how long it takes until lists of results reflect the changes that another context has
-/// saved.
+/// Measures how long live lists of results take to reflect changes that another context has saved.
 ///
 /// The measured time begins when a pinned context advances to the new generation, and ends when its
 /// lists have reported the changes. It does not include the other context's save.
 final class LiveResults {
   /// The results of the measurements.
   struct Outcome {
-    /// The rates for each number of rows in the store.
+    /// The updates of a list per second, for each number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
-    /// The number of changed rows per second with a thousand lists.
+    /// The number of changed rows that a thousand lists process per second.
     let crowd: Slices
     let hash: UInt64
 
@@ -72,8 +71,9 @@ final class LiveResults {
     return Outcome(slices: slices, crowd: crowd, hash: hash)
   }
 
-  /// Returns the number of updates per second in each round, when each update changes `changed`
-  /// rows.
+  /// Returns the number of updates per second in each round.
+  ///
+  /// - Parameter changed: The number of changed rows that each update processes.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int
   ) throws -> [Double] {
@@ -97,7 +97,7 @@ final class LiveResults {
     return rates
   }
 
-  /// Changes scattered rows in another context.
+  /// Changes `count` random rows in another context, and saves it.
   private func change(
     _ count: Int, of ids: [ManagedObjectID], _ container: PersistentContainer
   ) throws {

@@ -18,7 +18,7 @@ struct PinnedImport {
 
   /// The measurements of one tenth of a second.
   struct Sample {
-    /// The time since the start.
+    /// The time since the start of the measurement, in seconds.
     let seconds: Double
     let reads: Int
     let p50Nanoseconds: Double
@@ -34,7 +34,7 @@ struct PinnedImport {
   /// The results.
   struct Outcome {
     let samples: [Sample]
-    /// The latencies of reads without and with the import.
+    /// The latencies of reads before and during the import.
     let idle, busy: Latencies
     /// The total size of the pages of the newest generation, in bytes.
     let storeByteCount: Int
@@ -59,6 +59,9 @@ struct PinnedImport {
     private var busySamples: [Sample] { samples.filter { $0.importedRows != nil } }
 
     /// Returns the reads per second of each sample.
+    ///
+    /// - Parameter isIdle: Whether to return the samples before the import instead of those during
+    ///   it.
     func slices(isIdle: Bool) -> Slices {
       let times = [0] + samples.map(\.seconds)
       let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }

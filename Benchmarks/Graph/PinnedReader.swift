@@ -2,10 +2,10 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A thread that looks up quakes in a context that stays pinned to the generation that was newest
-/// at the start.
+/// A thread that looks up quakes repeatedly in a pinned context.
 ///
-/// All reads of a quake must return the same values as the first read.
+/// The context stays pinned to the generation that was the newest when the thread started. All
+/// reads of a quake must return the same values as the first read.
 final class PinnedReader: Sendable {
   private struct State {
     var latencies = Latencies()

@@ -40,9 +40,10 @@ struct Alternation {
     let hash: UInt64
   }
 
-  /// Runs the rounds.
+  /// Runs rounds until the time is up.
   ///
-  /// The engine that is first in one round is last in the next. The first round is not counted.
+  /// Each engine has one turn in each round. The engine that is first in one round is last in the
+  /// next. The first round is a warm-up and is not counted.
   ///
   /// - Parameter turn: A closure that runs one turn, given the indexes of the engine and the round.
   /// - Throws: Any error that `turn` throws; a ``BenchFailure`` if two engines return different

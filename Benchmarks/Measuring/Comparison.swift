@@ -2,8 +2,10 @@
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// The first engine's rate divided by the rate of each other engine, round by round, keyed by the
-  /// name of the other engine.
+  /// The ratios of the first engine's rate to the rates of the other engines, by the other engine's
+  /// name.
+  ///
+  /// The two rates in each ratio are from the same round.
   let shares: [String: Spread]
 }
 
@@ -21,13 +23,13 @@ struct Rounds {
     operationCounts = engines.map { _ in 0 }
   }
 
-  /// Adds a turn of an engine.
+  /// Adds the result of one turn of an engine.
   mutating func add(operationCount: Int, rate: Double, _ engine: Int) {
     rates[engine].append(rate)
     operationCounts[engine] += operationCount
   }
 
-  /// Adds a turn of an engine, given the measurements of each of its threads.
+  /// Adds the result of one turn of an engine, given the measurements of each of its threads.
   mutating func add(_ stretches: [Runner.Stretch], _ engine: Int) {
     add(
       operationCount: stretches.reduce(0) { $0 + $1.operationCount },

@@ -7,10 +7,10 @@ import Synchronization
 /// completes its current turn, and the time is measured up to the end of that turn. The rate is
 /// therefore exact, however long the turns are.
 final class Crew: Sendable {
-  /// A window in which the threads work.
+  /// A period of time in which the threads work.
   struct Window {
     fileprivate let number: Int
-    /// Whether each operation is timed as a separate turn.
+    /// Whether each turn is a single operation, so that the latency of each operation is measured.
     let isTimingEach: Bool
   }
 

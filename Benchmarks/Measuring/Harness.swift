@@ -16,10 +16,10 @@ struct Harness {
   /// One engine with its threads.
   struct Contestant {
     let engine: String
-    /// The threads, in groups that are measured separately.
+    /// The work of each thread, in groups that are measured separately.
     let groups: [[any Work]]
-    /// A function that returns the number of checkpoints so far, if the engine runs them
-    /// automatically.
+    /// A closure that returns the number of checkpoints so far, or 0 if the engine does not run
+    /// them in the background.
     var checkpointCount: () -> Int = { 0 }
   }
 

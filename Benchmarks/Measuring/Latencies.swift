@@ -12,20 +12,21 @@ struct Latencies: Sendable {
   /// The reported percentiles, as shares of all operations.
   static let shownShares = [0.5, 0.9, 0.99, 0.999]
 
-  /// Adds an operation.
+  /// Adds the duration of one operation.
   mutating func add(nanoseconds: UInt64) {
     counts[Self.part(of: nanoseconds)] += 1
     count += 1
   }
 
-  /// Adds the operations of another histogram.
+  /// Adds the durations in another histogram.
   mutating func add(_ other: Latencies) {
     for part in counts.indices { counts[part] += other.counts[part] }
     count += other.count
   }
 
-  /// Returns the duration, in nanoseconds, that the given share of all operations did not exceed,
-  /// or 0 if there are no operations.
+  /// Returns a percentile of the durations in nanoseconds, or 0 if there are no operations.
+  ///
+  /// - Parameter share: The percentile as a fraction, such as 0.99 for the 99th percentile.
   func nanoseconds(ofShare share: Double) -> Double {
     let wanted = Int((Double(count) * share).rounded(.up))
     var seen = 0

@@ -14,7 +14,7 @@ struct RandomNumbers: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Returns a number from 0 up to, but not including, 1.
+  /// Returns a random number in the half-open range from 0 to 1.
   mutating func fraction() -> Double {
     Double(next() >> 11) * 0x1p-53
   }

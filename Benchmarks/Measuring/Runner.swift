@@ -6,7 +6,7 @@ final class Runner: Sendable {
   struct Stretch {
     var operationCount = 0
     var seconds = 0.0
-    /// The duration of each turn, if the window requests it.
+    /// The duration of each turn, or no durations if ``Crew/Window/isTimingEach`` is false.
     var latencies = Latencies()
   }
 
@@ -33,7 +33,7 @@ final class Runner: Sendable {
   /// A hash of the results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// Implements the thread, which warms up and then works in each window.
+  /// Runs on the thread: warms up, works in each window, and reports errors to `crew`.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)
@@ -61,7 +61,7 @@ final class Runner: Sendable {
     }
   }
 
-  /// Runs turns until the window ends, but at least one.
+  /// Runs one or more turns, until the window ends.
   private func stretch(
     of work: inout some Work, in crew: Crew, isTimingEach: Bool
   ) throws -> Stretch {

@@ -2,7 +2,7 @@
 struct Timeline {
   /// The activity between two samples.
   struct Moment {
-    /// The time for which the engine had worked in all windows when the second sample was taken.
+    /// The total working time of the engine in seconds, at the second sample.
     let seconds: Double
     /// The operations per second of each group.
     let rates: [Double]
@@ -11,16 +11,22 @@ struct Timeline {
   }
 
   private(set) var moments: [Moment] = []
-  /// The time for which the engine worked in earlier windows.
+  /// The working time of the engine in all earlier windows, in seconds.
   private var earlier = 0.0
   private var last: (elapsed: Double, counts: [Int], checkpointCount: Int)?
 
   /// The minimum time between two samples, in seconds.
   ///
-  /// A shorter time would be inaccurate, because operations are counted only at the end of a turn.
+  /// Rates over a shorter time would be inaccurate, because operations are counted only at the end
+  /// of a turn.
   private static let shortest = 0.02
 
-  /// Adds a sample, given the totals of all windows so far.
+  /// Adds a sample.
+  ///
+  /// - Parameters:
+  ///   - elapsed: The time since the start of the current window, in seconds.
+  ///   - counts: The number of operations of each group in all windows so far.
+  ///   - checkpointCount: The number of checkpoints so far.
   mutating func add(elapsed: Double, _ counts: [Int], _ checkpointCount: Int) {
     guard let last else {
       self.last = (elapsed, counts, checkpointCount)
@@ -36,7 +42,7 @@ struct Timeline {
     self.last = (elapsed, counts, checkpointCount)
   }
 
-  /// The curves of the reading rate, the writing rate, and the ends of checkpoints.
+  /// The curves of the read rate and the commit rate, and the times at which checkpoints ended.
   var curves: [Curve] {
     func curve(_ name: String, _ unit: String, _ points: [[Double]]) -> Curve {
       Curve(name: name, horizontal: "seconds", vertical: unit, points: points)
@@ -50,7 +56,9 @@ struct Timeline {
     ]
   }
 
-  /// Records that the next sample belongs to another window.
+  /// Ends the current window.
+  ///
+  /// The next sample belongs to a new window.
   mutating func endWindow() {
     earlier += last?.elapsed ?? 0
     last = nil

@@ -48,7 +48,8 @@ struct LMDBLibrary: Sendable {
     ) -> Int32
   /// The `mdb_get` function.
   ///
-  /// As in the functions below, the last two parameters are pointers to ``LMDBValue``s.
+  /// In this function and those below, the raw pointers point to ``LMDBValue``s: the key and the
+  /// value.
   let get:
     @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
   let put:
@@ -128,10 +129,12 @@ struct LMDBValue {
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let handle: LMDBLibrary.Environment
-  /// The databases of rows by number, of rows by code, and of a large value.
+  /// The databases for rows by number, for rows by code, and for a large value.
   private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
 
-  /// The maximum size of the file, for which only address space is reserved.
+  /// The maximum size of the file.
+  ///
+  /// LMDB reserves address space for this size, but no disk space.
   private static let mapByteCount = 64 << 30
 
   init(_ library: LMDBLibrary, directory: String) throws {
@@ -153,7 +156,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   deinit { library.close(handle) }
 
-  /// Runs a transaction, whose commit is synced only if `isDurable` is true.
+  /// Runs a transaction, and syncs the commit to disk only if `isDurable` is true.
   @inline(__always)
   func write(isDurable: Bool, _ body: (LMDBLibrary.Transaction) throws -> Void) throws {
     try library.check(library.setFlags(handle, LMDBLibrary.Flag.noSync, isDurable ? 0 : 1))

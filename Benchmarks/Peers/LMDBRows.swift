@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// LMDB as a row engine.
 ///
-/// Row numbers are integer keys, keys in ascending order are appended, and commits are not synced
-/// in workloads in which Heartwood uses `.normal` durability.
+/// Row numbers are stored as integer keys, and loads in key order use LMDB's append mode. Commits
+/// are not synced in workloads in which Heartwood uses `.normal` durability.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 

@@ -37,7 +37,7 @@ struct LMDBIntegerReads: Work {
   }
 }
 
-/// Point reads that each renew the read transaction first.
+/// Point reads, each of which first renews the read transaction to see the newest state.
 struct LMDBSnapshotPerRead: Work {
   let reader: LMDBReader
   let numbers: [Int64]
@@ -135,7 +135,7 @@ struct LMDBScans: Work {
   }
 }
 
-/// Transactions that each change the coordinates in one random row.
+/// Transactions, each of which overwrites one random row with new coordinates.
 struct LMDBCommits: Work {
   let environment: LMDBEnvironment
   let durability: StoreOptions.Durability

@@ -1,4 +1,4 @@
-/// SQLite as an object engine, in an expert configuration: WAL, memory-mapped pages, a large cache,
+/// SQLite as an object engine, configured for speed: WAL, memory-mapped pages, a large cache,
 /// prepared statements and no mutex.
 ///
 /// Commits are as durable as Heartwood's: `synchronous=FULL`.
@@ -144,7 +144,7 @@ private final class SQLiteGraphStore: GraphStore {
 }
 
 extension SQLiteStatement {
-  /// Folds the quake in the current row into a hash.
+  /// Returns the hash that results from folding the quake in the current row into `hash`.
   @inline(__always)
   fileprivate func foldedQuake(into hash: UInt64) -> UInt64 {
     fold(

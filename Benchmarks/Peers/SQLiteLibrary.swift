@@ -82,7 +82,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
-  /// Opens a database, which is created if it does not exist.
+  /// Opens a database, and creates it if it does not exist.
   init(_ library: SQLiteLibrary, path: String) throws {
     var opened: SQLiteLibrary.Database?
     let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)
@@ -125,7 +125,7 @@ final class SQLiteStatement: @unchecked Sendable {
 
   deinit { _ = library.finalize(handle) }
 
-  /// Moves to the next row, or returns `false` if there is none.
+  /// Moves to the next row, and returns whether there is one.
   @inline(__always)
   func step() throws -> Bool {
     let code = library.step(handle)
@@ -134,7 +134,7 @@ final class SQLiteStatement: @unchecked Sendable {
     return false
   }
 
-  /// Resets the statement for another run.
+  /// Resets the statement so that it can be run again.
   @inline(__always)
   func reset() { _ = library.reset(handle) }
 

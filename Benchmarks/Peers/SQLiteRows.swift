@@ -4,9 +4,9 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// As it does by default, SQLite runs a checkpoint as part of the commit with which the log reaches
-/// a certain length. Threads share one connection for commits. With one connection for each thread,
-/// the connections would wait for each other, which is slower.
+/// Automatic checkpoints have SQLite's default setting: the commit with which the log reaches a
+/// certain length also runs a checkpoint. All threads share one connection for commits. If each
+/// thread had its own connection, the connections would wait for each other, which is slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -116,8 +116,9 @@ private final class SQLiteRowStore: RowStore {
     case allRows = "SELECT number, row FROM quakes ORDER BY number"
   }
 
-  /// Returns a statement with its own connection, which has started a read transaction if
-  /// `isPinned` is true.
+  /// Returns a statement with its own connection.
+  ///
+  /// If `isPinned` is true, the connection has already begun a read transaction.
   private func statement(_ query: Query, isPinned: Bool) throws -> SQLiteStatement {
     let database = try SQLiteDatabase(library, path: path)
     try database.setUp()
@@ -160,7 +161,7 @@ final class SQLiteWriter: @unchecked Sendable {
     insertLarge = try SQLiteStatement(database, "INSERT OR REPLACE INTO large VALUES (0, ?)")
   }
 
-  /// Runs a transaction.
+  /// Runs a transaction with the given durability.
   func write(_ durability: StoreOptions.Durability, _ body: () throws -> Void) throws {
     try lock.withLock {
       if durability != self.durability {

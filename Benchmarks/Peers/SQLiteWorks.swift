@@ -91,7 +91,7 @@ struct SQLiteScans: Work {
   }
 }
 
-/// Transactions that each change the coordinates in one random row.
+/// Transactions, each of which overwrites one random row with new coordinates.
 struct SQLiteCommits: Work {
   let writer: SQLiteWriter
   let durability: StoreOptions.Durability

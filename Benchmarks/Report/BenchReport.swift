@@ -12,7 +12,7 @@ struct BenchReport {
   let notes: [String]
   /// The comparison of Heartwood with the peers, if there are any.
   let comparison: String?
-  /// A description of each engine in one line.
+  /// A one-line description of each engine.
   let engines: [String]
   /// A hash of the results of all reads.
   let hash: UInt64

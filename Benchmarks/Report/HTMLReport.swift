@@ -62,7 +62,7 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// The sections of the page, without those that have no figures.
+  /// The sections of the page that have figures.
   private var sections: [String] {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),

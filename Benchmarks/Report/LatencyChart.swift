@@ -23,7 +23,7 @@ struct LatencyChart {
   private static let lineHeight = 15.0
   private static let gap = 14.0
 
-  /// The chart, or an empty string if nothing was measured.
+  /// The chart as HTML, or an empty string if nothing was measured.
   var text: String {
     let all = rows.flatMap(\.measurements).flatMap(Self.nanoseconds)
     guard let least = all.min(), let most = all.max() else { return "" }

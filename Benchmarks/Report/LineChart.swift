@@ -2,7 +2,7 @@ import Foundation
 
 /// A line chart, which plots one quantity against another.
 struct LineChart {
-  /// One engine's points.
+  /// One line of the chart, which connects points of one engine.
   struct Line {
     let engine: String
     let points: [[Double]]
@@ -21,7 +21,7 @@ struct LineChart {
   let horizontal: String
   let vertical: String
   var lines: [Line] = []
-  /// The marked positions on the horizontal axis.
+  /// The positions on the horizontal axis at which vertical lines are drawn.
   var marks: [Double] = []
   /// Whether the horizontal axis is logarithmic.
   var isLogarithmic = false
@@ -35,7 +35,7 @@ struct LineChart {
     self.vertical = vertical
   }
 
-  /// The chart, or an empty string if there is nothing to show.
+  /// The chart as HTML, or an empty string if there is nothing to show.
   var text: String {
     let points = lines.flatMap(\.points)
     guard let most = points.map({ $0[1] }).max(), let last = points.map({ $0[0] }).max(),
@@ -126,7 +126,7 @@ struct LineChart {
 
 /// Chooses round numbers for an axis.
 enum Axis {
-  /// Returns the next round number above a value.
+  /// Returns the smallest round number that is at least `value`.
   static func end(above value: Double) -> Double {
     var size = 1.0
     while size * 10 < value { size *= 10 }

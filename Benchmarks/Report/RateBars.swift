@@ -6,7 +6,7 @@ struct RateBars {
 
   init(_ measurements: [Measurement]) { self.measurements = measurements }
 
-  /// The chart, or an empty string if nothing was measured.
+  /// The chart as HTML, or an empty string if nothing was measured.
   var text: String {
     let workloads = measurements.filter { $0.engine == Engine.heartwood }.map(\.workload)
     let groups = workloads.map(group)
@@ -47,11 +47,11 @@ extension Double {
     return (self * factor).rounded() / factor
   }
 
-  /// The number as a ratio: with four decimal places if it is small, one if it is large, and
-  /// otherwise two.
+  /// The number as a ratio, with at most four decimal places below 0.1, two below 10, and one above
+  /// that.
   var ratio: String { "\(rounded(toPlaces: self < 0.1 ? 4 : self < 10 ? 2 : 1))" }
 
-  /// The number in a few characters, such as `1.7 M`.
+  /// The number in a short form, with a unit prefix if it is large, such as `1.7 M`.
   var short: String {
     let steps: [(Double, String)] = [(1e9, " G"), (1e6, " M"), (1e3, " k")]
     for (size, sign) in steps where magnitude >= size {

@@ -8,7 +8,7 @@ struct ResultTable {
     measurements.append(measurement)
   }
 
-  /// Returns the rate of a workload that was measured earlier in this run.
+  /// Returns the median rate of a workload with an engine, or `nil` if it has not been measured.
   func value(of workload: Workload, _ engine: String) -> Double? {
     measurements.first { $0.workload == workload.rawValue && $0.engine == engine }?.slices.median
   }
@@ -49,7 +49,11 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 1])
   }
 
-  /// Returns the rows in columns with titles, aligning numbers on the right.
+  /// Returns the rows in aligned columns, with a line below the first row, which contains the
+  /// titles.
+  ///
+  /// - Parameter textColumns: The columns to align on the left; the others are aligned on the
+  ///   right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in
@@ -64,8 +68,7 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns a JSON array with an object for each workload and engine, omitting missing
-  /// measurements.
+  /// Returns a JSON array with one object for each measurement of a workload with an engine.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -78,7 +81,7 @@ struct ResultTable {
       /// Heartwood's rate divided by this engine's rate: the median, minimum and maximum of all
       /// rounds.
       let heartwoodShare: [Double]?
-      /// The percentiles of the durations of operations, in nanoseconds.
+      /// The durations of operations in nanoseconds, keyed by percentile, such as `99.9`.
       let latencies: [String: Double]?
       let curves: [Curve]?
     }

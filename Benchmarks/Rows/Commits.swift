@@ -1,12 +1,14 @@
 import HeartwoodEngine
 
-/// Transactions that each change the coordinates in one random row.
+/// Transactions, each of which overwrites one random row with new coordinates.
 struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
-  /// The number of operations in a turn, which is 1 for durable commits, because each of them waits
-  /// for the disk and takes long enough to be timed on its own.
+  /// The number of commits in a turn.
+  ///
+  /// A durable commit is a turn of its own, because it waits for the disk and therefore takes long
+  /// enough to be timed alone.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -53,7 +53,7 @@ struct IntegerReadsTogether: Work {
   }
 
   var warmUpTurnCount: Int { walk.turnCount }
-  /// The number of operations in a turn, which has at least one call.
+  /// The number of reads in a turn, which is rounded to complete calls.
   var operationsPerTurn: Int {
     get { walk.step * Self.readsPerCall }
     set { walk.step = max(newValue / Self.readsPerCall, 1) }
@@ -110,7 +110,7 @@ struct StringReads: Work {
   }
 }
 
-/// Point reads that each take and release their own snapshot.
+/// Point reads, each of which takes and releases its own snapshot.
 struct SnapshotPerRead: Work {
   let store: Store
   let numbers: [Int64]
@@ -176,7 +176,7 @@ struct Scans: Work {
   }
 }
 
-/// Checks that a scan returned as many rows as there are.
+/// Throws an error unless a scan returned all rows.
 func requireAll(_ count: Int, of rowCount: Int) throws {
   guard count == rowCount else {
     throw BenchFailure("A scan returned \(count.grouped) rows instead of \(rowCount.grouped).")
@@ -184,8 +184,9 @@ func requireAll(_ count: Int, of rowCount: Int) throws {
 }
 
 extension RawSpan {
-  /// The number encoded in this key, which consists of a byte for the type and eight bytes that
-  /// sort like the number.
+  /// The row number that this key encodes.
+  ///
+  /// The key consists of a type byte and eight bytes that sort like the number.
   @inline(__always)
   fileprivate var rowNumber: UInt64 { word(at: 1).byteSwapped &- 1 << 63 }
 }

@@ -1,18 +1,20 @@
 import HeartwoodEngine
 
-/// Measures how long it takes to open a store that was not closed, with all commits in a long log.
+/// Measures the time that it takes to open a store that has a long log and was not closed.
 struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time in seconds for which the store is opened repeatedly.
+  /// The time to spend on opening the store repeatedly, in seconds.
   ///
   /// The store is opened at least three times, even if that takes longer.
   let seconds: Double
   let logByteCount: Int
 
   private static let fewestRounds = 3
-  /// The number of commits per sync, which makes all of them durable.
+  /// The number of commits per sync.
+  ///
+  /// Each sync also makes the commits before it durable.
   private static let commitsPerSync = 64
 
   /// The rate at which the store was opened, and a summary of the recovery report.
@@ -50,7 +52,7 @@ struct Openings {
       + "\(report.verifiedCommitCount.grouped) commits verified"
   }
 
-  /// Creates the store and abandons it on return, as if the process had died.
+  /// Creates the store, writes the log, and returns without closing the store, as after a crash.
   private func writeLog(_ pagesPerCommit: Int) throws {
     let store = try directory.makeStore(StoreDirectory.scratch, checkpointsItself: false)
     try store.write(durability: .normal) { transaction in

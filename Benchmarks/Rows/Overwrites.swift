@@ -1,5 +1,5 @@
-/// Measures the disk space of a store while one large value is overwritten repeatedly, with or
-/// without a reader that holds the first version.
+/// Measures the disk space of a store while one large value is overwritten repeatedly, both with
+/// and without a reader that pins the first version.
 struct Overwrites {
   let engines: [any RowEngine]
   let rows: QuakeRows

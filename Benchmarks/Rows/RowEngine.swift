@@ -4,7 +4,7 @@ import HeartwoodEngine
 protocol RowEngine: Sendable {
   /// The name of the engine in tables and in JSON.
   var name: String { get }
-  /// A line with the version and configuration of the engine.
+  /// A one-line description of the engine's version and configuration.
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist yet.
@@ -13,17 +13,19 @@ protocol RowEngine: Sendable {
 
 /// A store that contains quake rows by row number and by code, and one large value.
 ///
-/// Reads check each row and fold it into a hash, which must be the same for all engines. Only one
-/// thread uses a `Work` that the store creates.
+/// Reads check each row and fold it into a hash, which must be the same for all engines. Each
+/// `Work` that the store creates is used by only one thread.
 protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
   /// Only the closure is timed, not the preparation in this method.
   func loading() throws -> () throws -> Void
-  /// Adds all rows under their codes.
+  /// Adds all rows, with their codes as keys.
   func loadCodes() throws
-  /// Adds a range of the randomly ordered rows, in one transaction that need not be durable.
+  /// Adds a range of the rows in `block`, in one transaction that need not be durable.
+  ///
+  /// - Parameter block: All rows, in the order of ``QuakeRows/shuffledNumbers``.
   func put(_ range: Range<Int>, of block: [UInt8]) throws
   /// Checkpoints the written rows, if the engine has a log.
   func checkpoint() throws
@@ -37,11 +39,11 @@ protocol RowStore: AnyObject {
   func stringReads() throws -> any Work
   /// Creates full scans, in the order of the row numbers, through one snapshot.
   func scans() throws -> any Work
-  /// Creates point reads that each take and release their own snapshot.
+  /// Creates point reads, each of which takes and releases its own snapshot.
   func snapshotPerRead() throws -> any Work
-  /// Creates transactions that each write one random row.
+  /// Creates transactions, each of which writes one random row.
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) throws -> any Work
-  /// The number of checkpoints so far, if the engine runs them in the background.
+  /// The number of checkpoints so far, or 0 if the engine does not run them in the background.
   var checkpointCount: Int { get }
 
   /// Writes the large value, in one transaction that need not be durable.
@@ -57,9 +59,9 @@ extension RowStore {
   var checkpointCount: Int { 0 }
 }
 
-/// The row that commits write, which changes slightly before each commit.
+/// The row that commits write, which ``next()`` changes before each commit.
 struct ChangingRow {
-  /// The row to write.
+  /// The bytes of the row to write.
   private(set) var bytes: [UInt8]
   private let rows: QuakeRows
   private var random: RandomNumbers
@@ -70,9 +72,10 @@ struct ChangingRow {
     random = RandomNumbers(seed: seed)
   }
 
-  /// Picks a random row, changes its coordinates, and returns its number.
+  /// Prepares a write to a random row with new coordinates, and returns the row's number.
   ///
-  /// The fields that reads fold into their hash do not change.
+  /// The number and the time of the row, which point reads check or fold into their hash, do not
+  /// change.
   mutating func next() -> Int64 {
     let number = Int64(random.next() % UInt64(rows.count))
     stamp(UInt64(bitPattern: number), at: 0)

@@ -2,9 +2,9 @@ import HeartwoodEngine
 
 /// The row workloads, in which Heartwood and the peers take turns.
 ///
-/// Reads and commits use fully loaded stores, which are created for the first of these workloads.
-/// Each workload uses them in the state in which the previous workload left them. Loads use their
-/// own stores.
+/// Reads and commits use fully loaded stores, which are created when the first of these workloads
+/// runs. Each workload uses them in the state in which the previous workload left them. Loads and
+/// checkpoints use their own stores.
 final class RowWorkloads {
   /// The engines: Heartwood first, then the peers.
   let engines: [any RowEngine]
@@ -75,8 +75,9 @@ final class RowWorkloads {
       })
   }
 
-  /// Measures point reads of a pinned state while one thread commits and checkpoints run
-  /// automatically.
+  /// Measures point reads of a pinned state while another thread commits.
+  ///
+  /// Checkpoints run automatically.
   func readWhileWriting(_ workload: Workload, readerCount: Int) throws -> Harness.Outcome {
     let contestants = try stores().enumerated().map { engine, store in
       Harness.Contestant(
@@ -111,8 +112,8 @@ final class RowWorkloads {
 
   /// Returns the name of an engine's store.
   ///
-  /// The name of a peer's store contains the name of the peer. Heartwood's store always has the
-  /// same name, because the store remains in the directory that is given with `--path`.
+  /// The name of a peer's store contains the name of the peer. Heartwood's store has a fixed name,
+  /// because it remains in the directory that is given with `--path`.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }

@@ -1,4 +1,4 @@
-/// A repeated iteration over an array, one turn at a time.
+/// Repeated passes over an array, divided into turns.
 struct Walk {
   /// The number of elements in a turn.
   var step: Int

@@ -2,12 +2,11 @@ import HeartwoodEngine
 
 /// The pages of a store in page order, grouped into cells of adjacent pages.
 struct PageMap {
-  /// One or more adjacent pages.
+  /// A cell of the map, which stands for one or more adjacent pages.
   struct Cell {
-    /// The most frequent kind of the pages in the cell, or `damaged` if one of the pages is
-    /// damaged.
+    /// The most frequent kind of page in the cell, or `damaged` if any page in it is damaged.
     let kind: PageUsage.Kind
-    /// How full the pages of that kind are, from 0 (empty) to 1 (full).
+    /// The average fill of the cell's pages of that kind, from 0 (empty) to 1 (full).
     let fill: Double
   }
 

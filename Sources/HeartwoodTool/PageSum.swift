@@ -1,8 +1,8 @@
 import HeartwoodEngine
 
-/// The pages of a generation, counted by kind.
+/// Statistics of the pages of a generation, by kind of page.
 struct PageSum {
-  /// The pages of one kind.
+  /// The totals for the pages of one kind.
   struct Share {
     var pageCount = 0
     var usedByteCount = 0
@@ -11,8 +11,8 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// The number of leaves for each range of how full they are: below 10 percent, from 10 to 20
-  /// percent, and so on.
+  /// A histogram of the fill of the leaves: the number of leaves that are filled to less than 10
+  /// percent, to between 10 and 20 percent, and so on.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -34,18 +34,18 @@ struct PageSum {
 
   subscript(kind: PageUsage.Kind) -> Share { shares[kind] ?? Share() }
 
-  /// The used bytes of all pages.
+  /// The number of bytes in use in all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns how full the pages of a kind are, or "-" if there are no such pages or if the kind is
-  /// `free` or `damaged`.
+  /// Returns the average fill of the pages of a kind in percent, or "-" if there are no such pages
+  /// or if the kind is `free` or `damaged`.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
     return HumanText.share(share.usedByteCount, of: share.pageCount * pageByteCount)
   }
 
-  /// A summary of the chart in one line.
+  /// A one-line summary, which is shown above the chart.
   var headline: String {
     "\(generation), \(HumanText.count(pageCount, "page")) of "
       + "\(HumanText.count(pageByteCount, "byte")), "
@@ -55,7 +55,7 @@ struct PageSum {
 }
 
 extension PageUsage.Kind {
-  /// All kinds in the order of the output, in which kinds with content come first.
+  /// All kinds in the order in which they are shown: first those that can hold data.
   static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Formats text from a store so that it cannot disturb a terminal.
+/// Escapes text from a store so that it is safe to print on a terminal.
 enum QuotedText {
   /// Returns the text in quotation marks, with its invisible characters, quotation marks and
   /// backslashes escaped.
@@ -8,7 +8,7 @@ enum QuotedText {
     "\"" + escaped(text, alsoQuotes: true) + "\""
   }
 
-  /// Returns the text with its invisible characters escaped, for use in names.
+  /// Returns the text with its invisible characters escaped, but without quotation marks around it.
   static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
 
   private static func escaped(_ text: String, alsoQuotes: Bool) -> String {
@@ -32,9 +32,10 @@ enum QuotedText {
     return result
   }
 
-  /// Returns whether a value can be shown as text.
+  /// Returns whether a value can be shown as text rather than in hexadecimal.
   ///
-  /// Such a value contains no control characters except line feed, tab and carriage return.
+  /// This is the case if it contains no control characters except line feed, tab and carriage
+  /// return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"
@@ -42,9 +43,9 @@ enum QuotedText {
     }
   }
 
-  /// Returns the text that an escaped string represents, or `nil` if the string is invalid.
+  /// Returns the text that an escaped string represents, or `nil` if an escape sequence is invalid.
   ///
-  /// The quotation marks must have been removed.
+  /// The caller must have removed the enclosing quotation marks.
   static func unescaped(_ text: Substring) -> String? {
     var result = ""
     var rest = text.unicodeScalars

@@ -1,14 +1,14 @@
 import Foundation
 import HeartwoodEngine
 
-/// The page usage as an SVG chart.
+/// An SVG chart of the page usage.
 ///
-/// The chart has a map of squares, a bar of shares, a legend with numbers, and a histogram of how
-/// full the leaves are.
+/// The chart consists of a map that shows the pages as squares, a bar that shows the share of each
+/// kind, a legend with the numbers, and a histogram of the fill of the leaves.
 ///
-/// Colours are CSS classes, so that the chart is readable on light and dark backgrounds. To keep
-/// the file small, the squares of each kind form two paths, one for the used parts and one for the
-/// unused parts.
+/// Colours are set by CSS classes, so that the chart is readable in light and dark mode. To keep
+/// the file small, all squares of one kind are drawn with two paths: one for the pale squares, and
+/// one for the used parts, which covers the first.
 struct SVGPageChart {
   /// The maximum number of squares in the map.
   static let cellCount = columnCount * 36
@@ -16,7 +16,7 @@ struct SVGPageChart {
   private static let width = 760
   private static let margin = 32
   private static let columnCount = 58
-  /// The distance from one square to the next, and the size of a square.
+  /// The distance between the left edges, and between the top edges, of adjacent squares.
   private static let pitch = 12
   private static let side = 10
   private static let mapTop = 130
@@ -181,7 +181,7 @@ struct SVGPageChart {
     return "<text x=\"\(left)\" y=\"\(base)\"\(style)>\(content)</text>"
   }
 
-  /// Returns a number, without a decimal point if it is an integer.
+  /// Returns a number as text, with one decimal place unless it is an integer.
   private static func number(_ value: Double) -> String {
     value == value.rounded() ? "\(Int(value))" : String(format: "%.1f", value)
   }

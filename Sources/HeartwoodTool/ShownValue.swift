@@ -1,8 +1,8 @@
-/// A value to be shown, or the beginning of a long value.
+/// A value to show, which is truncated if it is long.
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int
-  /// The first bytes of the value, or all its bytes.
+  /// The bytes of the value, or only the first ones if the value is truncated.
   let bytes: [UInt8]
 
   /// Whether the value is truncated.
@@ -10,7 +10,7 @@ struct ShownValue {
 
   /// The bytes as text, or `nil` if they are not readable UTF-8.
   ///
-  /// A character that is split by truncation is omitted.
+  /// If the truncation splits a character, that character is omitted.
   var readableText: String? {
     var end = bytes.count
     if isCut {
@@ -28,8 +28,10 @@ struct ShownValue {
     return text
   }
 
-  /// Returns the value in quotation marks or in hexadecimal, truncated to `width` columns unless
-  /// `width` is `nil`.
+  /// Returns the value as quoted text if it is readable, and in hexadecimal otherwise.
+  ///
+  /// - Parameter width: The number of columns to which the result is truncated, or `nil` for no
+  ///   limit.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

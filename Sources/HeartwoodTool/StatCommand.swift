@@ -15,8 +15,8 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// The number of leaves for each range of how full they are: below 10 percent, from 10 to 20
-    /// percent, and so on.
+    /// A histogram of the fill of the leaves: the number of leaves that are filled to less than 10
+    /// percent, to between 10 and 20 percent, and so on.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens stores for the commands.
+/// Opens existing stores for the commands.
 ///
-/// A store is opened read-only if the command only reads it. Opening a store never creates one, and
-/// changes no files outside it.
+/// A command that only reads a store opens it read-only. Opening a store does not change any files
+/// outside its directory.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -34,8 +34,8 @@ enum StoreAccess {
     }
   }
 
-  /// Returns a snapshot of the generation that the command line selects, which is the newest one by
-  /// default.
+  /// Returns a snapshot of the generation selected on the command line, or of the newest generation
+  /// if none is selected.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation.generationName {
       let named = try store.namedGenerations()
@@ -56,7 +56,7 @@ enum StoreAccess {
         + "heartwoodctl keys to list the keyspaces.")
   }
 
-  /// Returns the error for a name that no generation has.
+  /// Returns the error to throw if no generation has this name.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "There is no generation named "
@@ -64,8 +64,9 @@ enum StoreAccess {
         + "generations \(path) to list the named generations.")
   }
 
-  /// Throws an error if there is no store at the path, because opening the path for writing would
-  /// create one.
+  /// Throws an error if there is no store at the path.
+  ///
+  /// Without this check, opening the path for writing would create a store.
   private static func requireStore(_ path: String) throws(ToolFailure) {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {

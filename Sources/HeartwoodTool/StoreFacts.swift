@@ -6,7 +6,9 @@ struct StoreFacts {
   /// The version of the file format that this tool reads and writes.
   static let formatVersion = Int(HeaderSlotLayout.currentVersion)
 
-  /// The random number that is stored in every file of the store, in hexadecimal.
+  /// The random number that identifies the store, in hexadecimal.
+  ///
+  /// Every file of the store contains it.
   let identity: String
   /// The lineage of the newest generation, in hexadecimal.
   let lineage: String
@@ -14,15 +16,15 @@ struct StoreFacts {
   let time: UInt64
   let pageByteCount: Int
   let segmentByteCount: Int
-  /// The number of pages, in use or free, in the newest generation.
+  /// The total number of pages in the newest generation, including free pages.
   let pageCount: Int
   let freePageCount: Int
   /// The length of the page file, in bytes.
   let fileByteCount: Int
-  /// The disk space of the page file, in bytes, without holes.
+  /// The disk space that the page file occupies, in bytes, not counting holes.
   let fileAllocatedByteCount: Int
 
-  /// Examines a snapshot of the newest generation and the files of its store.
+  /// Collects the information from the store's files and from a snapshot of the newest generation.
   init(of store: Store, _ snapshot: Snapshot) throws {
     let files = store.files
     identity = JSONText.digits(files.identity.high) + JSONText.digits(files.identity.low)

@@ -26,7 +26,9 @@ struct TerminalPageChart {
     return [sum.headline, "", rows, "", scale, "", table].joined(separator: "\n")
   }
 
-  /// The rows of the map, which contain a colour code only where the kind changes.
+  /// The lines of the map.
+  ///
+  /// A line contains a colour code only where the kind of page changes.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""

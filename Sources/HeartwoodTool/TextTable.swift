@@ -10,13 +10,13 @@ struct TextTable {
   private let alignments: [Alignment]
   private var rows: [[String]] = []
 
-  /// Creates columns with titles, and a line below the titles.
+  /// Creates a table with column titles and a line below them.
   init(_ columns: KeyValuePairs<String, Alignment>) {
     titles = columns.map(\.key)
     alignments = columns.map(\.value)
   }
 
-  /// Creates columns without titles.
+  /// Creates a table without column titles.
   init(untitled alignments: [Alignment]) {
     titles = []
     self.alignments = alignments
@@ -24,7 +24,7 @@ struct TextTable {
 
   mutating func append(_ row: [String]) { rows.append(row) }
 
-  /// Returns the lines of the table, indented.
+  /// Returns the formatted table, with each line indented by `indent` spaces.
   func text(indent: Int = 0) -> String {
     let all = (titles.isEmpty ? [] : [titles]) + rows
     let widths = alignments.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

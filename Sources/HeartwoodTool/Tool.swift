@@ -67,15 +67,15 @@ enum Tool {
 
   private static func complain(_ sentence: String) {
     TerminalProgress().clear()
-    // Ignore errors, because no one reads a closed standard error.
+    // Ignore write errors, because standard error may be closed.
     let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
   }
 
   /// Ensures that descriptors 0 to 2 are open.
   ///
-  /// If standard output were closed, one of the store's files could get its descriptor and be
-  /// overwritten.
+  /// If standard output were closed, a file of the store could be opened with its descriptor, and
+  /// the output would overwrite that file.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }

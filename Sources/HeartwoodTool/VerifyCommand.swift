@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `verify`: checks the complete store.
+/// `verify`: checks the integrity of the entire store.
 enum VerifyCommand {
   private struct Document: Encodable {
     let isSound: Bool

@@ -37,9 +37,10 @@ struct Arguments {
     return result
   }
 
-  /// Consumes the next argument that is not an option.
+  /// Consumes and returns the next argument that is not an option, or returns `nil` if there is
+  /// none.
   ///
-  /// A single `-` is not an option.
+  /// A single `-` does not count as an option.
   mutating func operand() -> String? {
     guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
@@ -47,9 +48,9 @@ struct Arguments {
     return words.remove(at: index)
   }
 
-  /// Throws an error if an argument was not consumed.
+  /// Throws an error if any arguments have not been consumed.
   ///
-  /// The error names the first such argument.
+  /// The error names the first of them.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =

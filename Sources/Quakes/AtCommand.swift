@@ -86,8 +86,10 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// Returns the newest state that existed at a moment, or throws an error that names the oldest
-  /// state if there is none.
+  /// Returns the newest state that existed at a moment.
+  ///
+  /// - Parameter text: The moment as typed by the user, for error messages.
+  /// - Throws: ``CommandError`` if no kept state is that old.
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {

@@ -78,8 +78,9 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a description of the syntax error in the content, with the error's position, which the
-  /// decoder does not report.
+  /// Returns a description of the syntax error in the content, including its position.
+  ///
+  /// `JSONDecoder` does not report the position, so this method parses the content again.
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)
@@ -98,7 +99,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns the JSON name of a type, with its article.
+  /// Returns the JSON name of a type with an indefinite article, such as `a string`.
   private static func word(_ type: any Any.Type) -> String {
     switch type {
     case is String.Type: "a string"

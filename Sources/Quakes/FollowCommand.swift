@@ -3,9 +3,9 @@ import Heartwood
 
 /// `quakes follow`: shows step by step what a pinned view contains while feeds are imported.
 ///
-/// Programs with a user interface work in this way: the screen does not change while other
-/// processes write. It is updated when the program merges the changes made by these processes from
-/// the history.
+/// A program with a user interface can work in the same way: its screen does not change while other
+/// processes write. The screen is updated when the program merges their transactions from the
+/// history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"

@@ -20,7 +20,7 @@ struct ImportCommand: Command {
     The feeds are at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
     """
 
-  /// The author of the changes in the history.
+  /// The author that the history records for the changes made by an import.
   private static let author = "import"
 
   private let path: String
@@ -69,7 +69,7 @@ struct ImportCommand: Command {
 
   /// Returns the numbers of quakes that this process added and updated, according to the history.
   ///
-  /// The history does not contain unchanged quakes.
+  /// Quakes in the feed that have not changed do not appear in the history.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

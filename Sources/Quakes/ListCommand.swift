@@ -61,7 +61,7 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake and its distance from the given location.
+  /// A quake and its distance from the given location in kilometres, if a location is given.
   private typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
@@ -149,7 +149,7 @@ struct ListCommand: Command {
     return found.prefix(limit ?? .max).map { ($0.quake, $0.distance) }
   }
 
-  /// Returns the colour that highlights a strong quake, or `nil` for other quakes.
+  /// Returns the colour for a quake of this magnitude, or `nil` if the quake is not highlighted.
   static func color(_ magnitude: Double?) -> Color? {
     guard let magnitude, magnitude >= 3 else { return nil }
     return magnitude >= 6 ? .red : magnitude >= 4.5 ? .yellow : .cyan

@@ -13,7 +13,7 @@ struct ListedQuake: Encodable, Sendable {
   let latitude: Double?
   let longitude: Double?
   let depth: Double?
-  /// The distance from the given location, in kilometres.
+  /// The distance from the given location in kilometres, or `nil` if no location is given.
   let distance: Double?
 
   init(_ quake: Quake, _ distance: Double? = nil) {

@@ -1,13 +1,13 @@
 import Foundation
 import Heartwood
 
-/// The earlier states of a store, which imports and undos have kept.
+/// The earlier states of a store that imports and undos have kept.
 ///
-/// Each state is a named generation whose name says what created the state and when. An import also
-/// keeps the state before it, unless that state equals the last kept state, so that the import can
-/// be undone.
+/// Each state is a named generation whose name says what created the state and when. To make undo
+/// possible, an import also keeps the state before it, unless that state equals the last kept
+/// state.
 struct Past {
-  /// The command that created a state.
+  /// The kind of change that created a state.
   enum Origin: String, Encodable {
     /// A change other than an import or an undo. The next import keeps the resulting state.
     case other = "before"
@@ -28,16 +28,15 @@ struct Past {
     let imported: State
     /// The state with the changes made by the import, but without later changes.
     let last: State
-    /// The state to which undoing the import returns.
+    /// The state before the import, which undoing the import restores.
     let previous: State
   }
 
   /// The default number of imports that can be undone.
   static let defaultCount = 10
-  /// The range from which the user can choose the number of imports that can be undone.
+  /// The valid numbers of imports that can be undone, from which the user chooses with `--keep`.
   ///
-  /// The number is limited because each kept state requires disk space for older images of some
-  /// pages.
+  /// The number is limited because each kept state retains old versions of pages on disk.
   static let counts = 1...100
 
   private let container: PersistentContainer
@@ -50,8 +49,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // An import may have found a state that another import had just created. List that state only
-    // once.
+    // The state before an import may be one that another import had just created and kept. List
+    // that state only once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
@@ -62,10 +61,10 @@ struct Past {
   /// that old.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that was not undone, or `nil` if there is none or if the state before it is no
-  /// longer kept.
+  /// The last import that has not been undone, or `nil` if there is none or if the state before it
+  /// is no longer kept.
   var undoable: Undoable? {
-    // These are the states to which repeated undos return, each with the import that created it.
+    // These are the states that repeated undos would restore, each with the import that created it.
     var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.origin {
@@ -107,7 +106,7 @@ struct Past {
     "\(origin.rawValue) \(time.exact)"
   }
 
-  /// Releases the oldest states, except those needed to undo the last `count` imports.
+  /// Releases the oldest states, but keeps those that are needed to undo the last `count` imports.
   static func release(allBut count: Int, of container: PersistentContainer) throws {
     for state in try Past(of: container).states.dropLast(count + 1) {
       try container.releaseGeneration(state.kept.name)

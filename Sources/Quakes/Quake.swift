@@ -3,7 +3,7 @@ import Heartwood
 
 /// An earthquake, or a blast that shook the ground like one.
 ///
-/// This class is the entire model: its attributes, its unique constraint and its indexes.
+/// This class defines the entire model: the attributes, the unique constraint and the indexes.
 final class Quake: ManagedObject {
   /// The code of the network that reported the quake, followed by the quake's code in that network,
   /// such as `nc73275410`.

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The program, which finds the command and runs it.
+/// The program, which parses the command line and runs the command.
 @main
 enum Quakes {
   /// All commands.
@@ -76,7 +76,7 @@ enum Quakes {
 protocol Command {
   /// The name of the command on the command line.
   static var name: String { get }
-  /// A short description.
+  /// A short description for the list of commands.
   static var summary: String { get }
   /// The text that `--help` prints for the command, without the options that all commands have.
   static var help: String { get }

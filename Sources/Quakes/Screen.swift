@@ -13,7 +13,7 @@ final class Screen {
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Switches to the alternate screen.
+  /// Switches to the alternate screen and begins to report events.
   ///
   /// ``close()`` restores the original screen.
   ///
@@ -39,7 +39,7 @@ final class Screen {
     tcsetattr(0, TCSANOW, &original)
   }
 
-  /// Shows lines from the top, and clears the rest of the screen.
+  /// Shows lines at the top of the screen, and clears the rest.
   func show(_ lines: [String]) {
     Self.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
   }
@@ -48,7 +48,7 @@ final class Screen {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
-      // The terminal was closed.
+      // The read fails if the terminal was closed.
       guard read(0, &byte, 1) == 1 else { return handler(.ended) }
       handler(.key(byte))
     }
@@ -67,6 +67,6 @@ final class Screen {
     sources.append(source)
   }
 
-  /// Writes text without buffering, unlike `print`.
+  /// Writes text to standard output immediately, whereas `print` may buffer it.
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

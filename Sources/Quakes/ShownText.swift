@@ -49,13 +49,14 @@ extension Date {
 }
 
 extension ParseStrategy where Self == Date.ISO8601FormatStyle {
-  /// A format for times with milliseconds.
+  /// The ISO 8601 format with milliseconds.
   static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
 /// Returns a value as JSON, with times as strings in UTC.
 ///
-/// - Parameter isOneLine: Whether the JSON is on a single line, so that more lines can follow.
+/// - Parameter isOneLine: Whether to write the JSON on a single line, as for a stream of JSON
+///   lines.
 func json(_ value: some Encodable, isOneLine: Bool = false) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

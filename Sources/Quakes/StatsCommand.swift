@@ -1,7 +1,8 @@
 import Foundation
 import Heartwood
 
-/// `quakes stats`: shows the number of quakes by magnitude and by day, and the extreme values.
+/// `quakes stats`: shows the number of quakes by magnitude and by day, and the largest and the
+/// deepest quake.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "show the number of quakes by magnitude and by day"
@@ -34,7 +35,7 @@ struct StatsCommand: Command {
 
 /// The statistics that the command shows.
 private struct QuakeStats: Encodable {
-  /// A quake with an extreme value.
+  /// The quake with the greatest magnitude or the greatest depth.
   struct Leader: Encodable {
     let code: String
     let place: String
@@ -42,8 +43,7 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The number of quakes with a magnitude from the given one up to, but not including, 0.5 above
-  /// it.
+  /// The number of quakes in a half-open magnitude range of width 0.5 that starts at `magnitude`.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int

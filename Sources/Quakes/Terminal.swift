@@ -2,8 +2,7 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether the output has colours, which is the case if it is a terminal and `NO_COLOR` is not
-  /// set.
+  /// Whether to show colours: standard output is a terminal, and `NO_COLOR` is not set or is empty.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 

@@ -17,7 +17,7 @@ struct UndoCommand: Command {
     states.
     """
 
-  /// The author of the changes in the history.
+  /// The author that the history records for the changes made by an undo.
   private static let author = "undo"
 
   init(_ arguments: inout Arguments) {}

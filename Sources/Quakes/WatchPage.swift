@@ -21,7 +21,7 @@ import Heartwood
 
   // MARK: Events
 
-  /// Records the last transaction in the history.
+  /// Records a transaction as the last one in the history.
   mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// Records a change to the list.
@@ -40,14 +40,14 @@ import Heartwood
 
   // MARK: In a pipe
 
-  /// Returns the newest quakes.
+  /// Returns the lines that show the newest quakes, at most `limit` of them.
   func firstLines(_ limit: Int) throws -> String {
     let count = controller.count
     let rows = (0..<min(limit, count)).map { row(controller.object(at: $0)) }
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// Returns the lines that describe the last change.
+  /// Returns the lines that describe the last change, with at most `limit` quakes.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -76,7 +76,7 @@ import Heartwood
     var time: Date?
   }
 
-  /// Returns the newest quakes, as one line of JSON.
+  /// Returns at most `limit` of the newest quakes, as one line of JSON.
   func firstJSON(_ limit: Int) throws -> String {
     let count = controller.count
     let quakes = (0..<min(limit, count)).map { ListedQuake(controller.object(at: $0)) }
@@ -102,7 +102,7 @@ import Heartwood
 
   // MARK: On the screen
 
-  /// Returns the lines that fit on the screen.
+  /// Returns the lines to show, truncated to the size of the screen.
   func screenLines() throws -> [String] {
     let (width, height) = (Terminal.width, Terminal.height)
     let key = "q quits"
@@ -125,7 +125,8 @@ import Heartwood
     }
   }
 
-  /// The generation to which the list is pinned, and which this process therefore holds.
+  /// The generation to which the list is pinned: the newest one of which this process has a
+  /// snapshot.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame
