@@ -48,7 +48,7 @@ public struct WriteTransaction {
     return try session.savepoint { try body(&self) }
   }
 
-  /// The first frame that the transaction may write.
+  /// The number of the transaction's first frame.
   ///
   /// No two committed transactions have the same base, so a row can store the base of the
   /// transaction that wrote it as its version. Such a row was written after every generation that
