@@ -97,8 +97,8 @@ struct Invocation {
     guard let flag = Flag(rawValue: name), command.flags.contains(flag) else {
       let known = (command.flags + [.help]).map(\.rawValue)
       throw .usage(
-        "\(command.rawValue) has no option \(name).\(NearestName.question(name, in: known)) Its "
-          + "options are: \(known.joined(separator: ", ")).")
+        "\(command.rawValue) has no option \(name).\(NearestName.question(name, in: known)) The "
+          + "options of this command are: \(known.joined(separator: ", ")).")
     }
     let value: String?
     if flag.placeholder == nil {

@@ -96,7 +96,7 @@ extension Past {
       throw CommandError.failure("No states are kept yet. Run: quakes import FILE")
     }
     throw CommandError.failure(
-      "No state as old as \(text.visible) is kept; the oldest one is from \(first.time). Run "
-        + "quakes at to list all states.")
+      "No state as old as \(text.visible) is kept; the oldest one is from \(first.time). To "
+        + "list all states, run: quakes at")
   }
 }

@@ -28,8 +28,8 @@ struct UndoCommand: Command {
     guard let step = past.undoable else {
       throw CommandError.failure(
         past.states.isEmpty
-          ? "There is no import to undo."
-          : "No import is left to undo: no older state is kept. Run quakes at to list all states."
+          ? "There is no import to undo. Import a feed first: quakes import FILE"
+          : "No import is left to undo: no older state is kept. To list all states, run: quakes at"
       )
     }
     let changes = try revert(step, in: container)
@@ -58,7 +58,7 @@ struct UndoCommand: Command {
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
         "\(count.grouped) quakes were changed since the import of \(step.imported.time), so the "
-          + "import was not undone. Run quakes diff \(time) to see the changes.")
+          + "import was not undone. To see the changes, run: quakes diff \(time)")
     }
   }
 }

@@ -236,7 +236,7 @@ final class BatchRowContent {
         throw ObjectGraphError(
           .validation,
           "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored. Set a "
-            + "value that its type can encode. The error was: \(error)")
+            + "value that the type of the attribute can encode. The error was: \(error)")
       }
     } catch {
       failure = failure ?? error

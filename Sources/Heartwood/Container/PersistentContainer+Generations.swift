@@ -168,8 +168,8 @@ extension PersistentContainer {
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,
-        "No generation from \(date) or earlier is retained. Read a later date, and give names to "
-          + "generations that must stay readable.")
+        "No generation from \(date) or earlier is retained. Pass a later date. To keep "
+          + "generations readable from now on, give them names with `keepGeneration`.")
     }
     defer { withExtendedLifetime(snapshots) {} }
     return try read(at: QueryGenerationToken(snapshots.map(\.token)), body)

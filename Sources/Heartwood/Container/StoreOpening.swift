@@ -92,7 +92,7 @@ extension Schema {
     guard failures.count > 1 else { throw first }
     var all = ObjectGraphError(
       .invalidModel,
-      "The model has \(failures.count) errors, which `failures` lists. Correct each of them.")
+      "The model has \(failures.count) errors. See `failures` for the list, and correct them all.")
     all.failures = failures
     throw all
   }

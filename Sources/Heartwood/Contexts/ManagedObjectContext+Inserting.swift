@@ -69,8 +69,8 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     guard !entity.isAbstract else {
       fatalError(
-        "\(entity.name) is abstract and cannot be instantiated. Insert an object of a subclass "
-          + "instead.")
+        "\(entity.name) is abstract, so its objects cannot be inserted. Insert an object of a "
+          + "subclass instead.")
     }
     object.entityDescription = entity
     object.version = 0

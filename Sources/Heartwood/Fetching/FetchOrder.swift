@@ -109,8 +109,8 @@ extension FetchOrder.Term {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be grouped by \(term.name), because \(term.type.phrase) has no order. "
-          + "Use another property for the sections.")
+        "\(term.name) cannot be used for sections, because it is \(term.type.phrase), and such "
+          + "values have no order. Use another property.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,

@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     guard let index else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name).\(property.name) has no Unique declaration of its own. Declare "
+        "No Unique rule covers \(entity.name).\(property.name) alone. Declare "
           + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue

@@ -59,8 +59,9 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .unsavedRelationships,
-      "\(entity.name).\(property.name) has unsaved changes. Save or revert them first, or pass "
-        + "force: true when refreshing the object and its related objects.",
+      "\(entity.name).\(property.name) has unsaved changes, which this refresh would discard. "
+        + "Save or revert them first. To discard them, pass force: true, and refresh the related "
+        + "objects in the same way.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 

@@ -36,7 +36,7 @@ struct DerivationBuilder {
       guard found.isRelationship, let type = found.storage.destination else {
         throw Self.refusal(
           entity, property,
-          "\(found.name) is not a stored relationship. Name a relationship of \(entity.name).")
+          "\(found.name) is not a stored relationship. Use a relationship of \(entity.name).")
       }
       relationship = found
       destination = try content.requiredEntity(of: type)
@@ -47,7 +47,7 @@ struct DerivationBuilder {
     if let attribute, !attribute.isAttribute {
       throw Self.refusal(
         entity, property,
-        "\(attribute.name) is not a stored attribute. Name an attribute as the source.")
+        "\(attribute.name) is not a stored attribute. Use a stored attribute as the source.")
     }
     return DerivedAttribute(
       property: property, formula: formula, attribute: attribute, relationship: relationship,
@@ -77,7 +77,7 @@ struct DerivationBuilder {
       else { return nil }
       return Self.refusal(
         entity, derived.property,
-        "\(attribute.name) is itself derived. Name an attribute that is not derived as the source.")
+        "\(attribute.name) is itself derived. Use a source attribute that is not derived.")
     }
   }
 

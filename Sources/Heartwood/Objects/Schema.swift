@@ -104,8 +104,8 @@ public struct Schema: Sendable {
         let names = path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
         throw ObjectGraphError(
           .unknownProperty,
-          "\(names) is not a stored property of \(entity.name). Use a single property that "
-            + "\(entity.name) declares or inherits.")
+          "A key path for \(entity.name) must consist of a single property that \(entity.name) "
+            + "declares or inherits, but this key path consists of \(names). Use another key path.")
       }
       return entity.properties[path[0].property.slot]
     }

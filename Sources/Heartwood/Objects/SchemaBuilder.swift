@@ -120,8 +120,8 @@ struct SchemaBuilder {
       }
     } catch {
       fail(
-        "The declared value of \(type).\(field.name) cannot be stored. Declare a value that its "
-          + "type can encode. The error was: \(error)")
+        "The default value of \(type).\(field.name) cannot be stored. Declare a value that the "
+          + "type of the property can encode. The error was: \(error)")
       return [.null]
     }
   }
@@ -165,7 +165,7 @@ struct SchemaBuilder {
       do {
         link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
       } catch {
-        fail("An Inverse rule of \(entity.name) is invalid: \(error.message)")
+        fail("An Inverse rule of \(entity.name) is invalid. \(error.message)")
       }
     }
   }
@@ -182,7 +182,7 @@ struct SchemaBuilder {
       else {
         return fail(
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
-            + "class. Name a relationship that the destination class declares or inherits.")
+            + "class. Specify a relationship that the destination class declares or inherits.")
       }
       // Subentities inherit both relationships at the same slots.
       for member in entity.family {
@@ -192,7 +192,7 @@ struct SchemaBuilder {
         member.inverses[other.property.slot] = .init(entity: entity, property: property)
       }
     } catch {
-      fail("The inverse of \(entity.name).\(property.name) is invalid: \(error.message)")
+      fail("The inverse of \(entity.name).\(property.name) is invalid. \(error.message)")
     }
   }
 
@@ -203,7 +203,7 @@ struct SchemaBuilder {
       let isOwnClass = property.storage.destination == entity.type
       fail(
         "\(entity.name).\(property.name) has no inverse. Declare the inverse on one of the two "
-          + "sides, such as @ToMany(inverse: \\Other.property)"
+          + "sides, for example with @ToMany(inverse: \\Other.property)"
           + (isOwnClass
             ? ", or add Inverse(\(path), \(path)) if the relationship is its own inverse." : "."))
     }
@@ -218,7 +218,7 @@ struct SchemaBuilder {
         do {
           try builder.derive(rule, of: entity)
         } catch {
-          fail("A Derived rule of \(entity.name) is invalid: \(error.message)")
+          fail("A Derived rule of \(entity.name) is invalid. \(error.message)")
         }
       }
     }
@@ -244,7 +244,7 @@ struct SchemaBuilder {
         position += 1
       } catch {
         fail(
-          "An index of \(entity.name) is invalid: "
+          "An index of \(entity.name) is invalid. "
             + "\((error as? ObjectGraphError)?.message ?? "\(error)")")
       }
     }

@@ -62,7 +62,7 @@ struct FormatLexer {
 
   static func error(_ column: Int, _ message: String) -> ObjectGraphError {
     ObjectGraphError(
-      .predicateSyntax, "Syntax error in column \(column) of the predicate's format: \(message).")
+      .predicateSyntax, "Syntax error at column \(column) of the predicate format: \(message).")
   }
 
   private var current: Character? {
@@ -212,7 +212,7 @@ struct FormatLexer {
     case "K" where width == 0: kind = .path
     case "d", "i", "u": kind = .integer
     case "f", "g": kind = .number
-    default: throw Self.error(start + 1, "expected %@, %K, %d, %i, %u or %f")
+    default: throw Self.error(start + 1, "expected %@, %K, %d, %i, %u, %f or %g")
     }
     position += 1
     return kind

@@ -112,10 +112,10 @@ final class PredicateTranslation {
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A key path in a predicate must consist of a single stored property, but this key path "
-          + "consists of several: "
+        "A key path in a predicate must lead to a single stored property, but this key path reads "
+          + "several: "
           + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
-          + ". Use one of these properties directly.")
+          + ". Use these stored properties themselves in the predicate.")
     }
     return .property(base, .known(step.property, step.entity))
   }

@@ -77,7 +77,7 @@ final class PredicateTree: @unchecked Sendable {
         // Because nodes are shared, a small tree can expand into a huge expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
-            "A predicate has more than \(QueryExpression.maxTermCount) terms. Divide it among "
+            "A predicate has more than \(QueryExpression.maxTermCount) terms. Split it into "
               + "several requests.")
         }
         return try leaf(schema)

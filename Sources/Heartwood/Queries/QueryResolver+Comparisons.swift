@@ -16,7 +16,8 @@ extension QueryResolver {
       for term in [first, second] where !term.type.isOrdered {
         throw Self.unsupported(
           "The operator \(comparison.rawValue) cannot be applied to \(term.phrase), because values "
-            + "of this type have no order. Use == or != instead.")
+            + "of this type have no order. Apply it only to values that have an order, such as "
+            + "numbers, dates and strings.")
       }
     }
     let name = "\(first.name) \(comparison.rawValue) \(second.name)"
@@ -165,8 +166,8 @@ extension QueryResolver {
       let function = operation.function(type.isNothing ? .integer : type)
     else {
       throw Self.unsupported(
-        "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase). The "
-          + "operator does not support these types. Use other operands.")
+        "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase), but "
+          + "the operator does not support these types. Use numbers of types that it supports.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

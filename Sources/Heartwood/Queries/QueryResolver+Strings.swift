@@ -5,7 +5,7 @@ extension QueryResolver {
   ) throws -> QueryTerm {
     for term in [subject, pattern] where !term.type.isText {
       throw Self.unsupported(
-        "The predicate applies a string operator to \(term.phrase). Both operands must be strings.")
+        "The predicate applies a string operator to \(term.phrase). Use strings for both operands.")
     }
     let value = try value(subject, as: .text)
     let name = "\(subject.name) and its text"
@@ -76,8 +76,8 @@ extension QueryResolver {
     let value = try value(text, as: .text)
     guard text.type.isText else {
       throw Self.unsupported(
-        "The predicate uses the length of \(text.phrase). Only strings have a length. Use a string "
-          + "instead.")
+        "The predicate uses the length of \(text.phrase), but only strings have a length. Use a "
+          + "string instead.")
     }
     return QueryTerm("\(text.name).count", .integer) { scope in
       guard case .string(let text) = try value(scope) else { return .null }

@@ -192,8 +192,8 @@ final class QueryResolver {
     if variable == 0 { return QueryTerm("SELF", .object(entity), isSubject: true) { $0.own } }
     guard let type = variables[variable] else {
       throw Self.unsupported(
-        "A variable is used outside the collection that it iterates over. Use the variable only in "
-          + "the condition for the elements of that collection.")
+        "The predicate uses a variable outside the closure or SUBQUERY that declares it. Use the "
+          + "variable only there.")
     }
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
@@ -259,8 +259,8 @@ final class QueryResolver {
   ) throws -> PropertyDescription {
     guard case .object(let known) = type, let entity = known else {
       throw Self.unsupported(
-        "The predicate reads a property of \(base), but \(type.phrase) has no properties. Read "
-          + "only properties of objects.")
+        "The predicate reads a property of \(base), which is \(type.phrase). Read only "
+          + "properties of objects whose class is known.")
     }
     let property: PropertyDescription
     switch name {
@@ -345,15 +345,15 @@ final class QueryResolver {
   private func commonType(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
     if let type = first.type.commonType(with: second.type) { return type }
     throw Self.unsupported(
-      "The predicate chooses between \(first.phrase) and \(second.phrase). Use two values of "
-        + "the same type.")
+      "The predicate chooses between \(first.phrase) and \(second.phrase), whose types do not "
+        + "match. Use two values of the same type.")
   }
 
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
     let value = try value(object, as: object.type)
     guard case .object = object.type else {
       throw Self.unsupported(
-        "The predicate casts \(object.phrase). Only objects can be cast. Remove the cast.")
+        "The predicate casts \(object.phrase), but only objects can be cast. Remove the cast.")
     }
     return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
       let object = try value(scope)

@@ -129,7 +129,7 @@ indirect enum QueryType: Sendable {
     case .date: "a date"
     case .uuid: "a UUID"
     case .text: "a string"
-    case .bytes: "bytes"
+    case .bytes: "binary data"
     case .opaque: "a value of a Codable type"
     case .object(let entity): entity.map { "an object of \($0.name)" } ?? "an object"
     case .list: "a collection"

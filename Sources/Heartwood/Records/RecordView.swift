@@ -17,7 +17,8 @@ struct RecordView {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
-      throw StorageError(.corrupt, "A record has an unknown layout number (\(number)).")
+      throw StorageError(
+        .corrupt, "A record has an unknown layout number (\(number)). Restore a backup.")
     }
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes
@@ -26,7 +27,7 @@ struct RecordView {
   }
 
   private static var short: StorageError {
-    StorageError(.corrupt, "A record is shorter than its layout requires.")
+    StorageError(.corrupt, "A record is shorter than its layout requires. Restore a backup.")
   }
 
   /// Loads an integer from an offset that is known to be in bounds.
@@ -74,7 +75,7 @@ struct RecordView {
       ? 0 : Int(Self.load(bytes, fieldLayout.offset - RecordLayout.endByteCount, UInt32.self))
     let upper = Int(Self.load(bytes, fieldLayout.offset, UInt32.self))
     guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
-      throw StorageError(.corrupt, "A field ends outside its record.")
+      throw StorageError(.corrupt, "A field ends outside its record. Restore a backup.")
     }
     let start = layout.fixedByteCount
     return UnsafeRawBufferPointer(rebasing: bytes[start + lower..<start + upper])
@@ -84,7 +85,8 @@ struct RecordView {
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
     guard let text = String(validating: content, as: UTF8.self) else {
-      throw StorageError(.corrupt, "A string field of a record is not valid UTF-8.")
+      throw StorageError(
+        .corrupt, "A string field of a record is not valid UTF-8. Restore a backup.")
     }
     return text
   }

@@ -14,7 +14,8 @@ extension RawSpan {
   /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
-      throw StorageError(.corrupt, "A stored number has \(byteCount) bytes instead of 8.")
+      throw StorageError(
+        .corrupt, "A stored number has \(byteCount) bytes instead of 8. Restore a backup.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
@@ -25,7 +26,8 @@ extension RawSpan {
   func lastKeyComponent() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(
-        .corrupt, "A key has only \(byteCount) bytes and is too short to contain a number.")
+        .corrupt,
+        "A key has only \(byteCount) bytes and is too short to contain a number. Restore a backup.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {

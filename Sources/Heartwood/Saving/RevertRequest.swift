@@ -23,7 +23,7 @@ struct RevertRequest {
       throw ObjectGraphError(
         .unknownEntity,
         "The changes since the given generation include objects of classes that are not in the "
-          + "model. Revert with a model that contains these classes.")
+          + "model. Open the store with a Schema that contains these classes, then revert again.")
     }
     self.model = model
     self.difference = difference

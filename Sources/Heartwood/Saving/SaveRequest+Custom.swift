@@ -96,7 +96,7 @@ extension SaveRequest {
     } catch {
       throw refusal(
         property, object,
-        "an attribute that cannot store the value \(value). Set a value of the attribute's type.")
+        "to \(value), which the attribute cannot store. Set a value of the attribute's type.")
     }
   }
 
@@ -112,8 +112,8 @@ extension SaveRequest {
     else {
       throw refusal(
         property, object,
-        "a relationship that cannot refer to \(id). Set an object of the destination class that is "
-          + "in the same store.")
+        "to \(id), but the relationship cannot refer to that object. Set an object of the "
+          + "destination class that is in the same store.")
     }
   }
 
@@ -122,7 +122,7 @@ extension SaveRequest {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "The merge policy set \(entity(object).name).\(property.name), \(reason)",
+      "The merge policy set \(entity(object).name).\(property.name) \(reason)",
       objectID: id(object))
   }
 }

@@ -64,7 +64,9 @@ enum EntryKey {
     }
 
     static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Components {
-      throw StorageError(.invalidArgument, "Index entries cannot be decoded into their values.")
+      throw StorageError(
+        .invalidArgument,
+        "Index entries cannot be decoded into their values. Read the values from the objects.")
     }
   }
 

@@ -57,7 +57,9 @@ enum HistoryFormat {
         }
         try body(number, .delete(tombstone.map { ($0, $1 ?? "") }))
       default:
-        throw StorageError(.corrupt, "The history contains a change of an unknown kind (\(kind)).")
+        throw StorageError(
+          .corrupt,
+          "The history contains a change of an unknown kind (\(kind)). Restore a backup.")
       }
     }
   }
@@ -79,7 +81,7 @@ struct HistoryBounds {
     next = try reader.next()
     deleted = try reader.next()
     guard deleted >= 0, deleted < next else {
-      throw StorageError(.corrupt, "The bounds of the history are invalid.")
+      throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
     }
   }
 
@@ -120,7 +122,9 @@ extension HistoryHeader {
     let version: UInt8 = try reader.next()
     guard version == Self.version else {
       throw StorageError(
-        .corrupt, "The history contains a transaction in an unknown format (\(version)).")
+        .corrupt,
+        "The history contains a transaction in an unknown format (\(version)). Open the store with "
+          + "a newer program, or restore a backup.")
     }
     timestamp = Double(bitPattern: try reader.next())
     processID = try reader.next()
@@ -151,7 +155,7 @@ private struct ByteReader {
 
   private mutating func readBytes(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count <= rest.count else {
-      throw StorageError(.corrupt, "An entry in the history is too short.")
+      throw StorageError(.corrupt, "An entry in the history is too short. Restore a backup.")
     }
     defer { rest = rest.dropFirst(count) }
     return rest.prefix(count)
@@ -169,7 +173,8 @@ private struct ByteReader {
     let count: UInt32 = try next()
     guard count != .max else { return nil }
     guard let text = String(validating: try readBytes(Int(count)), as: UTF8.self) else {
-      throw StorageError(.corrupt, "A string in the history is not valid UTF-8.")
+      throw StorageError(
+        .corrupt, "A string in the history is not valid UTF-8. Restore a backup.")
     }
     return text
   }

@@ -45,7 +45,8 @@ struct HistoryReader {
       } else {
         guard open?.sequence == sequence else {
           throw StorageError(
-            .corrupt, "The history contains changes that have no transaction header.")
+            .corrupt,
+            "The history contains changes that have no transaction header. Restore a backup.")
         }
         try HistoryFormat.forEachChange(bytes) { number, change in
           if let change = self.change(number, change) { open?.changes.append(change) }

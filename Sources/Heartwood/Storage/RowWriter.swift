@@ -50,7 +50,7 @@ final class RowWriter {
     guard row <= ObjectNumber.maxRow else {
       throw StorageError(
         .tooLarge,
-        "The store has no unused row IDs for \(storage.entity.name). Create a new store, and copy "
+        "The store has run out of row IDs for \(storage.entity.name). Create a new store, and copy "
           + "the objects into it.")
     }
     nextRows[storage.number] = row + 1

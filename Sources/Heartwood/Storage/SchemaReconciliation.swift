@@ -42,8 +42,8 @@ struct SchemaReconciliation {
       }
       try refuse(
         differences,
-        "The store has version \(before.version) of the model, and this program has version "
-          + "\(schema.version). The models differ. Open the store with the newer program.")
+        "The store has version \(before.version) of the model, and this program has the older "
+          + "version \(schema.version), which differs. Open the store with the newer program.")
     }
     try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }
@@ -123,8 +123,8 @@ struct SchemaReconciliation {
       guard result.lastEntity < ObjectNumber.maxEntity else {
         throw ObjectGraphError(
           .incompatibleSchema,
-          "The store has no unused number for the entity \(entity.name). Create a new store, and "
-            + "copy the objects into it.")
+          "The store has run out of entity numbers, so \(entity.name) cannot be added. Create a "
+            + "new store, and copy the objects into it.")
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
@@ -161,8 +161,8 @@ struct SchemaReconciliation {
         guard stored.lastProperty < .max else {
           throw ObjectGraphError(
             .incompatibleSchema,
-            "The store has no unused number for the property \(name). Create a new store, and copy "
-              + "the objects into it.")
+            "The store has run out of property numbers, so \(name) cannot be added. Create a new "
+              + "store, and copy the objects into it.")
         }
         stored.lastProperty += 1
         stored.recordConstant(property, stored.lastProperty)
@@ -332,8 +332,8 @@ extension StoredModel.StoredEntity {
     guard layouts.count < Int(UInt16.max) else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The store has no unused number for a new record layout of \(entity.name). Create a new "
-          + "store, and copy the objects into it.")
+        "The store has run out of numbers for record layouts of \(entity.name), so its properties "
+          + "cannot be changed. Create a new store, and copy the objects into it.")
     }
     layouts.append(.init(columns: columns))
   }

@@ -59,8 +59,8 @@ extension EntityStorage {
       isTotal
       ? "A \(entity.name) takes \(count) bytes; its longest attribute is \(name)"
       : "\(name) takes \(count) bytes"
-    return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Divide the "
-      + "value of the attribute among several objects, or store it in a file."
+    return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Split the "
+      + "value of the attribute across several objects, or store it in a file."
   }
 }
 

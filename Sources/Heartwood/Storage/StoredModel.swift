@@ -105,7 +105,8 @@ struct StoredModel: Codable, Equatable {
     do {
       model = try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
     } catch {
-      throw StorageError(.corrupt, "The store's model cannot be decoded: \(error).")
+      throw StorageError(
+        .corrupt, "The store's model cannot be decoded. Restore a backup. The error was: \(error)")
     }
     try model.check()
     return model
@@ -124,7 +125,10 @@ struct StoredModel: Codable, Equatable {
     let numbers = Set(entities.map(\.number))
     guard numbers.count == entities.count, Set(entities.map(\.name)).count == entities.count,
       numbers.allSatisfy({ (1...lastEntity.clamped).contains($0) })
-    else { throw StorageError(.corrupt, "The store's model has a duplicate or invalid entity.") }
+    else {
+      throw StorageError(
+        .corrupt, "The store's model has a duplicate or invalid entity. Restore a backup.")
+    }
     for entity in entities {
       let properties = Set(entity.properties.map(\.number))
       guard properties.count == entity.properties.count,
@@ -132,7 +136,8 @@ struct StoredModel: Codable, Equatable {
         properties.allSatisfy({ $0 <= entity.lastProperty }),
         entity.layouts.count <= Int(UInt16.max)
       else {
-        throw StorageError(.corrupt, "The store's model has a duplicate or invalid property.")
+        throw StorageError(
+          .corrupt, "The store's model has a duplicate or invalid property. Restore a backup.")
       }
     }
   }

@@ -26,7 +26,9 @@ struct StoredState {
   }
 
   private static var damage: StorageError {
-    StorageError(.corrupt, "The store identifier in the object graph metadata is invalid.")
+    StorageError(
+      .corrupt,
+      "The store identifier in the object graph metadata is invalid. Restore a backup.")
   }
 
   /// Returns the schema together with the location of each entity's objects in this store.

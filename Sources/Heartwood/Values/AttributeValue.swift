@@ -40,7 +40,9 @@ extension AttributeValue {
 
   /// Returns the error for a stored value that does not have this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
-    StorageError(.corrupt, "A record contains \(value) instead of a value of type \(Self.self).")
+    StorageError(
+      .corrupt,
+      "A record contains \(value) instead of a value of type \(Self.self). Restore a backup.")
   }
 
   /// Returns the error for a stored value that does not exist in this version of the type.

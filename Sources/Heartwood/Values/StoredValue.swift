@@ -116,7 +116,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
     case .date: "a date"
     case .uuid: "a UUID"
     case .string: "a string"
-    case .bytes: "bytes"
+    case .bytes: "binary data"
     case .decimal: "a decimal number"
     case .json: "a value of a Codable type"
     case .reference: "another object"

@@ -21,8 +21,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       guard !directories.contains(location) else {
         throw StorageError(
           .notAStore,
-          "The store needs a regular file at this path, but finds something else. Check the path "
-            + "of the store.", file: path)
+          "This path must lead to a regular file, but it leads to something else, such as a "
+            + "directory. Check the path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {

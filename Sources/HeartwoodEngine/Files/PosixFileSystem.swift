@@ -278,7 +278,7 @@ package final class PosixFileSystem: FileSystem {
   private static func isNoFile(_ path: String) -> StorageError {
     StorageError(
       .notAStore,
-      "The store needs a regular file at this path, but finds something else. Check the path of "
-        + "the store.", file: path)
+      "This path must lead to a regular file, but it leads to something else, such as a directory. "
+        + "Check the path of the store.", file: path)
   }
 }

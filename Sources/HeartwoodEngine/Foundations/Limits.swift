@@ -101,7 +101,7 @@ extension Limits {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(
       .tooLarge,
-      "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount). Divide the value "
-        + "among several keys.")
+      "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount). Split the value "
+        + "across several keys.")
   }
 }

@@ -114,5 +114,6 @@ package enum Catalog {
     return name
   }
 
-  private static let damaged = StorageError.corrupt("A row in the catalog is corrupt.")
+  private static let damaged = StorageError.corrupt(
+    "A row in the catalog is corrupt. Restore a backup.")
 }

@@ -113,7 +113,9 @@ public struct KeyDecoder: ~Copyable {
   package func nextKind() throws(StorageError) -> KeyTag? {
     guard !isAtEnd else { return nil }
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
-      throw .corrupt("\(ordinal(componentCount + 1)) has an unknown kind (\(bytes.load8(offset))).")
+      throw .corrupt(
+        "\(ordinal(componentCount + 1)) has an unknown kind (\(bytes.load8(offset))). If the key "
+          + "comes from a store, restore a backup. Otherwise, pass the bytes of a valid key.")
     }
     return tag
   }
@@ -230,6 +232,8 @@ extension KeyDecoder {
   ///
   /// - Parameter complaint: The end of the message, such as "is truncated".
   private func malformed(_ complaint: String) -> StorageError {
-    .corrupt("\(ordinal(componentCount)) \(complaint).")
+    .corrupt(
+      "\(ordinal(componentCount)) \(complaint). If the key comes from a store, restore a backup. "
+        + "Otherwise, pass the bytes of a valid key.")
   }
 }

@@ -124,7 +124,7 @@ package struct KeyspaceReads {
         failure = error
         throw StorageError(
           .invalidArgument,
-          "The closure that receives the value's bytes threw an error.")
+          "The closure that receives the value's bytes threw an error. Handle that error.")
       }
     }
     do throws(StorageError) {

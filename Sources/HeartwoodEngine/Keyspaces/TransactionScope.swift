@@ -13,7 +13,8 @@ package final class TransactionScope {
   package func requireOpen() {
     precondition(
       isOpen,
-      "A transaction, or one of its keyspaces or cursors, was used after its closure had returned.")
+      "A transaction, or one of its keyspaces or cursors, was used after the transaction's closure "
+        + "had returned. Use them only inside the closure.")
   }
 
   /// Marks the end of the transaction's closure, after which any use of the transaction traps.

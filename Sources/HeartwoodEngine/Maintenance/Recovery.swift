@@ -127,8 +127,8 @@ package struct Recovery {
     guard durableWatermark < stop else {
       throw .corrupt(
         "The log is damaged: frame \(stop) is missing or invalid, but everything up to frame "
-          + "\(durableWatermark) had been synced. Restore a backup, or copy the files before you "
-          + "examine them.",
+          + "\(durableWatermark) had been synced. Restore a backup. To examine the damage later, "
+          + "copy the damaged files first.",
         file: geometry.segmentName(geometry.segment(of: stop)))
     }
   }

@@ -49,7 +49,8 @@ package final class WriterLock: @unchecked Sendable {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(
       !isHeldByThisThread,
-      "A write was started inside another write on the same thread.")
+      "A write was started inside another write on the same thread. Use the transaction of the "
+        + "outer write instead.")
     assert(
       LockOrder.enter(LockByte.writer, of: locks.file),
       "The writer lock was requested out of lock order.")

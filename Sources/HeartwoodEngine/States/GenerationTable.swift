@@ -232,8 +232,9 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer live, or was never a commit of this store. To keep a "
-        + "generation readable, hold a snapshot of it, or keep it under a name.")
+      "Generation \(generation) is no longer readable, or was never a commit of this store. Use "
+        + "another generation. To keep a generation readable, hold a snapshot of it, or give it a "
+        + "name.")
   }
 
   /// P4: releases one reference.

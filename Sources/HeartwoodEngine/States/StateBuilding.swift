@@ -40,8 +40,8 @@ extension StoreFiles {
       if let start, start.serial != mapNow { continue }
       throw StorageError(
         .generationExpired,
-        "This store has no commit with the generation \(generation). Use a generation that a "
-          + "commit returned.")
+        "No commit of this store created generation \(generation). Use a generation that a commit "
+          + "returned.")
     }
   }
 

@@ -21,7 +21,7 @@ extension OpenSequence {
           throw StorageError(
             .busy,
             "An earlier write or sync of this store failed. Close the store in all processes that "
-              + "read it, then open it for writing again.", file: path)
+              + "have it open for reading, then open it for writing again.", file: path)
         }
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)

@@ -48,7 +48,9 @@ extension Store {
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil
   ) throws -> CompactionResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "A compaction was started inside a write.")
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A compaction was started inside a write. Start it after the write has returned.")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())

@@ -20,7 +20,7 @@ extension Store {
       throw StorageError(
         .tooLarge,
         "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
-          + "but this name has \(name.utf8.count) bytes.")
+          + "but this name has \(name.utf8.count) bytes. Use another name.")
     }
     // K1: hold the snapshot until the list contains the name, so that every maintenance run finds
     // either the lock or the name.

@@ -18,7 +18,9 @@ extension Store {
   /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "A store was suspended inside a write.")
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A store was suspended inside a write. Suspend it after the write has returned.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
     // Make sure that a private read-only core is not replaced by an active one in the meantime.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in

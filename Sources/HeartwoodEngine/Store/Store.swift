@@ -197,7 +197,9 @@ public final class Store: Sendable {
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
-    precondition(!writerLock.isHeldByThisThread, "A checkpoint was started inside a write.")
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A checkpoint was started inside a write. Start it after the write has returned.")
     return try maintenance.run()
   }
 
@@ -210,7 +212,9 @@ public final class Store: Sendable {
   /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
-    precondition(!writerLock.isHeldByThisThread, "A verification was started inside a write.")
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A verification was started inside a write. Start it after the write has returned.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
@@ -237,7 +241,9 @@ public final class Store: Sendable {
   ///   that were not yet durable may still be lost in a power cut.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
-    precondition(!writerLock.isHeldByThisThread, "A store was closed inside a write.")
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A store was closed inside a write. Close it after the write has returned.")
     try leave(withCheckpoint: true)
   }
 

@@ -87,7 +87,8 @@ package struct Compaction {
         } else if let (name, row) = rows[tree] {
           rows[tree]?.row = try move(page, of: name, row, &mover)
         } else {
-          throw .corrupt("This page is in use, but belongs to no keyspace.", page: page)
+          throw .corrupt(
+            "This page is in use, but belongs to no keyspace. Restore a backup.", page: page)
         }
       case .overflow, .overflowIndex: trees.insert(tree)
       case .bitmap, nil: break

@@ -50,8 +50,8 @@ public struct ValueWriter: ~Copyable {
     guard chunk.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
-        "\(chunk.count) bytes were written, but only \(byteCount - givenByteCount) of the "
-          + "announced \(byteCount) bytes remained. Pass the exact length of the value to `put`.")
+        "\(chunk.count) bytes cannot be appended, because only \(byteCount - givenByteCount) of "
+          + "the declared \(byteCount) bytes remain. Pass the exact length of the value to `put`.")
     }
     if overflow == nil { collected.append(contentsOf: chunk.buffer) }
     try session.changing { () throws(StorageError) in try overflow?.append(chunk) }
@@ -67,7 +67,7 @@ public struct ValueWriter: ~Copyable {
       try discard()
       throw StorageError(
         .invalidArgument,
-        "Only \(givenByteCount) of the announced \(byteCount) bytes were written. Pass the exact "
+        "Only \(givenByteCount) of the declared \(byteCount) bytes were appended. Pass the exact "
           + "length of the value to `put`.")
     }
     guard let overflow else {

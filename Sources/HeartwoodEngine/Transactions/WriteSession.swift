@@ -13,8 +13,13 @@ final class OpenKeyspace {
 
   /// Traps if the keyspace has been removed or is being loaded.
   func requireFree() {
-    precondition(!isRemoved, "A keyspace was used after it had been removed.")
-    precondition(!isLoading, "A keyspace was used while it was being loaded.")
+    precondition(
+      !isRemoved,
+      "A keyspace was used after it had been removed, or after the savepoint that created it had "
+        + "been rolled back. Get the keyspace from the transaction again.")
+    precondition(
+      !isLoading,
+      "A keyspace was used while it was being loaded. Use it after the bulk load has returned.")
   }
 
   init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
@@ -40,7 +45,8 @@ final class OpenKeyspace {
   /// Subtracts deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
-      throw .corrupt("Keyspace \"\(name)\" has more entries than the catalog records.")
+      throw .corrupt(
+        "Keyspace \"\(name)\" has more entries than the catalog records. Restore a backup.")
     }
     row.count -= count
     hasNewCount = true
@@ -88,7 +94,8 @@ final class WriteSession {
     if let interruption { throw interruption }
     precondition(
       !keyspaces.values.contains { $0.isLoading },
-      "A savepoint was begun while a keyspace was being loaded.")
+      "A savepoint was begun while a keyspace was being loaded. Begin it after the bulk load has "
+        + "returned.")
     let known = keyspaces
     let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
@@ -136,7 +143,7 @@ final class WriteSession {
       throw StorageError(
         .tooLarge,
         "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long, but "
-          + "this name has \(key.count) bytes.")
+          + "this name has \(key.count) bytes. Use another name.")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
@@ -152,13 +159,16 @@ final class WriteSession {
     if pages.pageCount == 0 {
       let catalog = try TreeWriter.create(pages, tree: Catalog.root.tree)
       guard catalog.page == Catalog.root.page else {
-        throw .corrupt("The catalog page of an empty store is in use.", page: catalog.page)
+        throw .corrupt(
+          "The catalog page of an empty store is in use. Restore a backup.", page: catalog.page)
       }
     }
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
       throw StorageError(
-        .diskFull, "The store has no keyspace numbers left. Copy the store to a new path.")
+        .diskFull,
+        "The store has run out of keyspace numbers. Copy the store to a new path, and use the "
+          + "copy.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }

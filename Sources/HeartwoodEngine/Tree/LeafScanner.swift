@@ -97,7 +97,7 @@ package final class LeafScanner {
     slot = 0
     guard node.count > 0 else { return }
     guard position == 0 || node.copyKey(0, to: keyBytes).compare(last) > 0 else {
-      throw .corrupt("The keys of two leaves are out of order.", page: page)
+      throw .corrupt("The keys of two leaves are out of order. Restore a backup.", page: page)
     }
     keyBytes.copy(node.prefix, to: 0)
   }

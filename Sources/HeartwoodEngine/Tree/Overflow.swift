@@ -63,7 +63,8 @@ package struct Overflow {
       try body(chunk)
     }
     guard hash.finish() == reference.hash else {
-      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
+      throw .corrupt(
+        "The bytes of a large value do not match its hash. Restore a backup.", page: reference.root)
     }
   }
 
@@ -123,7 +124,9 @@ package struct Overflow {
     let expected = index + 1 == count ? reference.length - index * capacity : capacity
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
       view.release(page)
-      throw .corrupt("A page of a large value contains the wrong number of bytes.", page: number)
+      throw .corrupt(
+        "A page of a large value contains the wrong number of bytes. Restore a backup.",
+        page: number)
     }
     return page
   }
@@ -147,7 +150,9 @@ package struct Overflow {
     let page = try view.page(number, .overflowIndex, tree: tree, level: level)
     defer { view.release(page) }
     guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
-      throw .corrupt("An index of a large value lists the wrong number of pages.", page: number)
+      throw .corrupt(
+        "An index of a large value lists the wrong number of pages. Restore a backup.",
+        page: number)
     }
     return page.bytes.load32(OverflowLayout.contentOffset + index * 4)
   }

@@ -23,7 +23,7 @@ package struct OverflowReference: Equatable {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
     guard length > 0, length <= UInt64(Limits.maxValueByteCount) else {
-      throw .corrupt("A large value has an invalid length.", page: root)
+      throw .corrupt("A large value has an invalid length. Restore a backup.", page: root)
     }
     self.length = Int(length)
     hash = cell.load64(OverflowLayout.hash.offset)
@@ -31,11 +31,13 @@ package struct OverflowReference: Equatable {
     depth = Int(cell.load8(OverflowLayout.depth.offset))
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
-      throw .corrupt("A large value has more pages than the store has.", page: root)
+      throw .corrupt(
+        "A large value has more pages than the store has. Restore a backup.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(
-        "A large value has an index depth that does not match its length.", page: root)
+        "A large value has an index depth that does not match its length. Restore a backup.",
+        page: root)
     }
   }
 

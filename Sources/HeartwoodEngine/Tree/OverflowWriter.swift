@@ -48,8 +48,8 @@ package struct OverflowWriter {
     guard chunk.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "\(chunk.count) bytes were appended, but only \(length - written) of the announced "
-          + "\(length) bytes were left. Append no more bytes than announced.")
+        "\(chunk.count) bytes cannot be appended, because only \(length - written) of the declared "
+          + "\(length) bytes remain. Append no more bytes than declared.")
     }
     hash.update(chunk)
     var offset = 0
@@ -66,7 +66,8 @@ package struct OverflowWriter {
     guard written == length else {
       throw StorageError(
         .invalidArgument,
-        "Only \(written) of the announced \(length) bytes were written. Append all of them.")
+        "Only \(written) of the declared \(length) bytes were appended. Append all declared bytes "
+          + "before finishing the value.")
     }
     return reference
   }

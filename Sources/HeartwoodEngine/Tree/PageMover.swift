@@ -47,7 +47,8 @@ package struct PageMover {
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
       throw .corrupt(
-        "This page is in use, but no other page of the tree refers to this page.", page: number)
+        "This page is in use, but no other page of its tree refers to it. Restore a backup.",
+        page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
     else { return }

@@ -149,7 +149,7 @@ package final class TreeCursor {
   /// The key is valid until the cursor moves. The cursor must be at an entry.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "The cursor is not at an entry.")
+    precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
     // A cursor that saves its key already has the key, even if the writer has since removed the
     // entry.
     if keySlot != slot, !savesKey {
@@ -252,7 +252,9 @@ package final class TreeCursor {
       guard node.count > 0 else {
         emptyLeaves &+= 1
         guard emptyLeaves < view.pageCount else {
-          throw .corrupt("A tree has more empty leaves than the store has pages.", page: root.page)
+          throw .corrupt(
+            "A tree has more empty leaves than the store has pages. Restore a backup.",
+            page: root.page)
         }
         continue
       }
@@ -262,7 +264,8 @@ package final class TreeCursor {
       if isKnown {
         let order = keyBytes.bytes.slice(0, keyCount).compare(otherBytes.bytes.slice(0, knownCount))
         guard forward ? order > 0 : order < 0 else {
-          throw .corrupt("The keys of two leaves are out of order.", page: node.number)
+          throw .corrupt(
+            "The keys of two leaves are out of order. Restore a backup.", page: node.number)
         }
       }
       return finishMove()

@@ -68,13 +68,16 @@ extension PageView {
       page.bytes.load32(PageLayout.tree.offset) == tree
     else {
       release(page)
-      throw .corrupt("A page does not match the reference to it.", page: number)
+      throw .corrupt(
+        "This page does not match the reference to it. Restore a backup.", page: number)
     }
     return page
   }
 
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
-    .corrupt("A tree refers to this page, but the page is not the expected node.", page: number)
+    .corrupt(
+      "A tree refers to this page, but the page is not the expected node. Restore a backup.",
+      page: number)
   }
 }

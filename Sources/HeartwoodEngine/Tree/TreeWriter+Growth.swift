@@ -32,7 +32,11 @@ extension TreeWriter {
       let edge = inserting ? edge(position, of: node, level: level) : .none
       guard
         let split = NodeSplit(entries, edge: edge, keyOrder: keyOrder, pageByteCount: pageByteCount)
-      else { throw .corrupt("A node cannot be split: its entries are too large.", page: number) }
+      else {
+        throw .corrupt(
+          "A node cannot be split, because its entries are too large. Restore a backup.",
+          page: number)
+      }
       let right = try divide(entries, split, level: level)
       guard level < path.top else { return }
       level += 1
@@ -71,7 +75,8 @@ extension TreeWriter {
     let node = NodeView(page.bytes)
     // A child with keys outside its separators would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
-      throw .corrupt("A child contains keys outside the separators around it.", page: number)
+      throw .corrupt(
+        "A child contains keys outside the separators around it. Restore a backup.", page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
   }
@@ -116,7 +121,8 @@ extension TreeWriter {
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {
     let isRoot = level == path.top
     guard !isRoot || level < Limits.maxTreeLevel else {
-      throw .corrupt("The tree has more levels than the limit allows.", page: root.page)
+      throw .corrupt(
+        "The tree has more levels than the limit allows. Restore a backup.", page: root.page)
     }
     let kind = level == 0 ? PageKind.leaf : .branch
     let left =

@@ -53,7 +53,8 @@ extension TreeWriter {
     let merge = NodeMerge(
       entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
     guard leftNumber != rightNumber, merge.isOrdered() else {
-      throw .corrupt("The keys of two neighbouring nodes are out of order.", page: rightNumber)
+      throw .corrupt(
+        "The keys of two neighbouring nodes are out of order. Restore a backup.", page: rightNumber)
     }
     return (leftNumber, rightNumber, merge)
   }

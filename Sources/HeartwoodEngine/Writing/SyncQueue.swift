@@ -116,5 +116,5 @@ package final class SyncQueue: @unchecked Sendable {
   package static let writesDisabled = StorageError(
     .writesDisabled,
     "An earlier write or sync of this store failed. The store can still be read. To write again, "
-      + "close the store and reopen it.")
+      + "close the store in all processes, then reopen it.")
 }

@@ -8,38 +8,38 @@ struct FormatErrorTests {
   @Test(
     .evidence("P-07"),
     arguments: [
-      ("", "column 1 of the predicate's format: expected a value, but found the end."),
-      ("legs ==", "column 8 of the predicate's format: expected a value, but found the end."),
+      ("", "column 1 of the predicate format: expected a value, but found the end."),
+      ("legs ==", "column 8 of the predicate format: expected a value, but found the end."),
       (
-        "legs == 4 5", "11 of the predicate's format: expected AND, OR, an operator or the end, but"
+        "legs == 4 5", "11 of the predicate format: expected AND, OR, an operator or the end, but"
       ),
-      ("legs == AND", "9 of the predicate's format: expected a value, but found \"AND\"."),
-      ("(legs == 4", "11 of the predicate's format: expected ), but found the end."),
-      ("legs ==[cx] 'a'", "9 of the predicate's format: expected c, d or both, but found \"cx\"."),
-      ("legs ==[c 'a'", "11 of the predicate's format: expected ], but found"),
-      ("name == 'abc", "9 of the predicate's format: expected ' at the end of the string"),
-      ("name == 'a\\q'", "11 of the predicate's format: expected n, t, r, u, a quote"),
-      ("name == '\\u12'", "10 of the predicate's format: expected the four hexadecimal digits"),
-      ("legs BETWEEN 3", "14 of the predicate's format: expected a list of two values"),
-      ("legs BETWEEN {1, 2, 3}", "14 of the predicate's format: expected a list of two"),
-      ("legs IN {1, 2", "14 of the predicate's format: expected }, but found the end."),
-      ("legs == %@", "9 of the predicate's format: expected an argument for %@."),
-      ("legs == %x", "9 of the predicate's format: expected %@, %K, %d, %i, %u or %f."),
-      ("legs == $x", "9 of the predicate's format: expected a variable of an enclosing SUBQUERY"),
+      ("legs == AND", "9 of the predicate format: expected a value, but found \"AND\"."),
+      ("(legs == 4", "11 of the predicate format: expected ), but found the end."),
+      ("legs ==[cx] 'a'", "9 of the predicate format: expected c, d or both, but found \"cx\"."),
+      ("legs ==[c 'a'", "11 of the predicate format: expected ], but found"),
+      ("name == 'abc", "9 of the predicate format: expected ' at the end of the string"),
+      ("name == 'a\\q'", "11 of the predicate format: expected n, t, r, u, a quote"),
+      ("name == '\\u12'", "10 of the predicate format: expected the four hexadecimal digits"),
+      ("legs BETWEEN 3", "14 of the predicate format: expected a list of two values"),
+      ("legs BETWEEN {1, 2, 3}", "14 of the predicate format: expected a list of two"),
+      ("legs IN {1, 2", "14 of the predicate format: expected }, but found the end."),
+      ("legs == %@", "9 of the predicate format: expected an argument for %@."),
+      ("legs == %x", "9 of the predicate format: expected %@, %K, %d, %i, %u, %f or %g."),
+      ("legs == $x", "9 of the predicate format: expected a variable of an enclosing SUBQUERY"),
       (
-        "SUBQUERY(idols, x, TRUEPREDICATE).@count = 1", "17 of the predicate's format: expected a v"
+        "SUBQUERY(idols, x, TRUEPREDICATE).@count = 1", "17 of the predicate format: expected a v"
       ),
-      ("idols.@median.legs = 1", "7 of the predicate's format: expected @count, @sum, @min, @max"),
-      ("idols.4", "7 of the predicate's format: expected the name of a property, but found"),
-      ("FUNCTION(legs)", "1 of the predicate's format: expected a value; there is no function FUN"),
+      ("idols.@median.legs = 1", "7 of the predicate format: expected @count, @sum, @min, @max"),
+      ("idols.4", "7 of the predicate format: expected the name of a property, but found"),
+      ("FUNCTION(legs)", "1 of the predicate format: expected a value; there is no function FUN"),
       (
         "legs == 99999999999999999999",
-        "9 of the predicate's format: expected an integer of at most"
+        "9 of the predicate format: expected an integer of at most"
       ),
-      ("legs == 0xg", "9 of the predicate's format: expected a hexadecimal number"),
-      ("legs ; 3", "6 of the predicate's format: expected an operator, a name or a value, but fo"),
-      ("ANY idols", "10 of the predicate's format: expected an operator, but found the end."),
-      ("# == 3", "2 of the predicate's format: expected a name after #."),
+      ("legs == 0xg", "9 of the predicate format: expected a hexadecimal number"),
+      ("legs ; 3", "6 of the predicate format: expected an operator, a name or a value, but fo"),
+      ("ANY idols", "10 of the predicate format: expected an operator, but found the end."),
+      ("# == 3", "2 of the predicate format: expected a name after #."),
     ])
   func `a syntax error names the column and what was expected`(format: String, message: String) {
     let error = #expect(throws: ObjectGraphError.self) {
@@ -57,11 +57,11 @@ struct FormatErrorTests {
       ("ANY idols.height == 3", "Animal has no property height."),
       ("tricks == 3", "Animal has no property tricks."),
       ("note == 'x'", "Animal.note exists in memory only, so it cannot be used in a query."),
-      ("legs.height == 3", "reads a property of legs, but an integer has no properties."),
+      ("legs.height == 3", "reads a property of legs, which is an integer."),
       ("legs == 'four'", "The predicate compares legs (an integer) with a string. Values"),
       ("name < 3", "The predicate compares name (a string) with an integer. Values of these types"),
-      ("name CONTAINS 3", "The predicate applies a string operator to an integer. Both operands"),
-      ("legs CONTAINS 'x'", "The predicate applies a string operator to legs (an integer). Both"),
+      ("name CONTAINS 3", "The predicate applies a string operator to an integer. Use strings"),
+      ("legs CONTAINS 'x'", "The predicate applies a string operator to legs (an integer). Use"),
       ("legs IN 3", "The predicate uses an integer as a collection."),
       ("legs IN {'a'}", "cannot be compared"),
       ("legs IN {1, 'a'}", "A list in the predicate contains both an integer and a string."),
@@ -71,7 +71,7 @@ struct FormatErrorTests {
       ("legs", "The predicate uses legs (an integer) as a condition."),
       ("idols == nil", "cannot be compared"), ("idols.legs == 2", "cannot be compared"),
       ("ANY legs == 2", "The predicate uses legs (an integer) as a collection."),
-      ("name + 1 == 2", "applies an arithmetic operator to name (a string) and an integer."),
+      ("name + 1 == 2", "applies an arithmetic operator to name (a string) and an integer, but"),
       ("idols.@sum.name == 2", "each element of idols.name is a string."),
       ("name MATCHES '['", "\"[\" is not a valid regular expression"),
       ("name MATCHES alias", "must be a constant string, but alias is not."),
