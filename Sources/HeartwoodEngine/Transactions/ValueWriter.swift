@@ -30,7 +30,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if more bytes are written than were announced, in which case
+  /// - Throws: `invalidArgument` if more bytes are written than were declared, in which case
   ///   nothing is appended; `io` or `diskFull` if a page cannot be allocated or spilled to the log,
   ///   after which the transaction can only be rolled back.
   /// - Complexity: One page written for each page of the value, during the commit or earlier.
@@ -60,7 +60,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Stores the value that was written.
   ///
-  /// - Throws: `invalidArgument` if the value is shorter than announced.
+  /// - Throws: `invalidArgument` if the value is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {
