@@ -42,7 +42,9 @@ struct DocumentProgramTests {
     }
   }
 
-  @Test(arguments: try DocumentProgram.all(), TestScale.some(["nonisolated", "MainActor"]))
+  @Test(
+    arguments: TestScale.some(try DocumentProgram.all(), every: 4),
+    TestScale.some(["nonisolated", "MainActor"]))
   func `code blocks compile without warnings under either default isolation`(
     program: DocumentProgram, isolation: String
   ) throws {

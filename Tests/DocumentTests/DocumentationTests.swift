@@ -29,7 +29,7 @@ struct DocumentationTests {
     #expect(named.sorted() == types.map { $0[0] }.sorted())
   }
 
-  @Test(arguments: modules)
+  @Test(.enabled(if: TestScale.current >= .all), arguments: modules)
   func `the documentation builds without warnings`(module: String) throws {
     let graph = try SymbolGraph(of: module)
     let scratch = try ScratchDirectory()

@@ -13,10 +13,10 @@ import Testing
 struct ProgramTests {
   @Test(
     .evidence("T-01"), .evidence("T-06"),
-    arguments: [
+    arguments: TestScale.some([
       "AttributeOfStruct", "CapturedObject", "ReturnedObject", "SentContext", "UnknownAttribute",
       "ViewContextElsewhere",
-    ])
+    ]))
   func `an incorrect program fails to compile with the documented error`(name: String) throws {
     let compilation = try Compilation(of: name)
     let mistake = try #require(compilation.mistake)

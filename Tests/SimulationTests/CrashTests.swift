@@ -63,7 +63,8 @@ struct CrashTests {
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D7"), .evidence("D11"),
-    .evidence("D12"), .evidence("D13"), arguments: histories.indices)
+    .evidence("D12"), .evidence("D13"),
+    arguments: TestScale.some(Array(histories.indices), every: 3))
   func `has a prefix of complete commits after a cut at every call of a small history`(history: Int)
     throws
   {
@@ -88,7 +89,7 @@ struct CrashTests {
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D5"), .evidence("D6"),
-    arguments: spillingHistories.indices)
+    arguments: TestScale.some(Array(spillingHistories.indices)))
   func `has a prefix of complete commits after a cut at every call of large transactions`(
     history: Int
   ) throws {
@@ -106,7 +107,7 @@ struct CrashTests {
     group: Int
   ) throws {
     var states = 0
-    let count = TestScale.pick(quick: 4, all: 30, long: 120)
+    let count = TestScale.pick(quick: 2, all: 30, long: 120)
     for number in 0..<count {
       let seed = UInt64(group * 10_000 + number)
       states += try cutLong(seed)

@@ -24,7 +24,7 @@ struct DamagedCountersTests {
     let sample = try WrittenStore(seed: 31)
     var noticed = 0
     for offset in Self.offsets {
-      for bit in stride(from: group, to: 64, by: TestScale.pick(quick: 36, all: 12, long: 4)) {
+      for bit in stride(from: group, to: 64, by: TestScale.pick(quick: 64, all: 12, long: 4)) {
         let context = "bit \(bit) of the word at \(offset)"
         let disk = sample.history.disk.killed()
         try flip(bit, of: offset, on: disk)

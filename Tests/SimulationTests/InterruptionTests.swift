@@ -73,7 +73,7 @@ struct InterruptionTests {
   func `leaves no part of that change, whatever its body does`() throws {
     let (image, before) = try sample()
     var refused = 0
-    for read in 1...80 {
+    for read in stride(from: 1, through: 80, by: TestScale.pick(quick: 3, all: 1)) {
       let disk = image.killed()
       let store = try Self.open(disk)
       disk.faultPlan = .failingRead(disk.readCount + read)

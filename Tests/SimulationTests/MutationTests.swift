@@ -21,7 +21,7 @@ struct MutationTests {
   /// Changes only footers, so that each of their fields is covered.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
-    for number in 0..<TestScale.pick(quick: 5, all: 60, long: 480) {
+    for number in 0..<TestScale.pick(quick: 3, all: 60, long: 480) {
       let seed = UInt64(group * 100_000 + number)
       var mutator = Mutator(seed: seed)
       _ = try metError(mutator.footerDamage(sample: 0, repairs: seed % 2 == 1), "seed \(seed)")
@@ -51,7 +51,7 @@ struct MutationTests {
 
   @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
   func `returns correct data or an error`(group: Int) throws {
-    let count = TestScale.pick(quick: 6, all: 80, long: 640)
+    let count = TestScale.pick(quick: 3, all: 80, long: 640)
     var refused = 0
     for number in 0..<count {
       let seed = UInt64(group * 100_000 + number)
@@ -83,7 +83,7 @@ struct MutationTests {
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
       // Use different offsets in each page, so that fields of all kinds are covered.
-      let step = TestScale.pick(quick: 2999, all: 997, long: 61)
+      let step = TestScale.pick(quick: 6007, all: 997, long: 61)
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)
         let damage = StoreDamage(sample: 0, repairs: false, edits: [edit])

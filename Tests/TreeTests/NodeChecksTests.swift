@@ -65,7 +65,7 @@ struct NodeChecksTests {
     return (found, unseen)
   }
 
-  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(1), 2])
+  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(1), 2]))
   func `keeps accesses within the page for any flipped bits`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
@@ -82,7 +82,7 @@ struct NodeChecksTests {
     #expect(result.unseen > 100)
   }
 
-  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(3), 4])
+  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(3), 4]))
   func `keeps accesses within the page for any field value`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
@@ -131,7 +131,7 @@ struct NodeChecksTests {
 
 @Suite("The check of a tree")
 struct TreeChecksTests {
-  @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6])
+  @Test(arguments: TestScale.some([UInt64(1), 2, 3, 4, 5, 6], every: 6))
   func `terminates on any damage, as does every other operation`(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<40 {

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("A tree writer")
 struct TreeWriterTests {
-  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(1), 2, 3], every: 3))
+  @Test(
+    arguments: TestScale.some(TreeModel.KeyShape.allCases),
+    TestScale.some([UInt64(1), 2, 3], every: 3))
   func `has the same contents as a dictionary`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
     for pageByteCount in [4096, 65_536] {
       try compareWithModel(shape, seed, pageByteCount: pageByteCount)
@@ -17,7 +19,7 @@ struct TreeWriterTests {
     var random = SeededGenerator(seed: seed &* 977 &+ UInt64(pageByteCount))
     let fixture = try TreeFixture(pageByteCount: pageByteCount)
     var model = TreeModel()
-    for step in 1...3000 {
+    for step in 1...TestScale.pick(quick: 1500, all: 3000) {
       let key = shape.key(&random)
       // Let the tree grow and shrink in turn, so that it gains and loses levels.
       let deletes: UInt64 = step / 750 % 2 == 0 ? 25 : 75
@@ -53,7 +55,7 @@ struct TreeWriterTests {
     }
   }
 
-  @Test(arguments: [4096, 65536])
+  @Test(arguments: TestScale.some([4096, 65536]))
   func `fills leaves when keys ascend`(_ pageByteCount: Int) throws {
     let fixture = try TreeFixture(pageByteCount: pageByteCount)
     let count = pageByteCount * 5
@@ -66,7 +68,7 @@ struct TreeWriterTests {
     #expect(try fixture.livePages.count <= count / leafCapacity * 102 / 100 + 4)
   }
 
-  @Test(arguments: [4096, 65536])
+  @Test(arguments: TestScale.some([4096, 65536]))
   func `fills leaves when keys descend`(_ pageByteCount: Int) throws {
     let fixture = try TreeFixture(pageByteCount: pageByteCount)
     let count = pageByteCount * 5

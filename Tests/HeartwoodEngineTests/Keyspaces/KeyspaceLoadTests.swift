@@ -30,7 +30,7 @@ struct KeyspaceLoadTests {
     return found
   }
 
-  @Test(arguments: [0, 1, 2, 50, TestScale.pick(quick: 500, all: 1500)], [4096, 65_536])
+  @Test(arguments: [0, 1, 2, 50, TestScale.pick(quick: 200, all: 1500)], [4096, 65_536])
   func `equals the same number of puts`(count: Int, pageByteCount: Int) throws {
     let rows = rows(UInt64(count), count: count, pageByteCount: pageByteCount)
     var options = StoreOptions()

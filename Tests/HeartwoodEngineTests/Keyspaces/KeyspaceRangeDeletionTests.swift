@@ -53,7 +53,7 @@ struct KeyspaceRangeDeletionTests {
       try keyspace.count() == rows.count, Comment(rawValue: context), sourceLocation: location)
   }
 
-  @Test(arguments: TestScale.seeds(quick: 3, all: 12))
+  @Test(arguments: TestScale.seeds(quick: 1, all: 12))
   func `is removed like key after key`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var options = StoreOptions()

@@ -44,7 +44,7 @@ struct KeyspaceTests {
       try fixture.run { store in
         try model.expectShown(by: try store.snapshot(), "seed \(setting.seed), opening \(round)")
         var held: [(snapshot: Snapshot, model: KeyspaceModel)] = []
-        for step in 0..<25 {
+        for step in 0..<TestScale.pick(quick: 8, all: 25) {
           let context = "seed \(setting.seed), opening \(round), step \(step)"
           try write(store, &model, &random, setting.pageByteCount, context)
           if random.isTrue(in256: 80) { held.append((try store.snapshot(), model)) }
@@ -108,7 +108,7 @@ struct KeyspaceTests {
     #expect(try keyspace.count() == model.keyspaces[name]?.count, "\(context)")
   }
 
-  @Test(arguments: TestScale.some(Array(settings.dropLast()), every: 3))
+  @Test(arguments: TestScale.some(Array(settings.dropLast()), every: 5))
   func `stores values of every length`(
     setting: Setting
   ) throws {

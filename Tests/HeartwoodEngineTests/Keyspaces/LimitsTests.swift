@@ -125,7 +125,7 @@ struct LimitsTests {
     }
   }
 
-  @Test(arguments: accesses)
+  @Test(arguments: TestScale.some(accesses))
   func `of one index page is no limit of the value`(access: StoreOptions.Access) throws {
     let edge = (4096 - 32) * (4096 - 32) / 4
     try run(access) { store in
@@ -141,7 +141,8 @@ struct LimitsTests {
     }
   }
 
-  @Test func `of copies is 64 megabytes`() throws {
+  @Test(.enabled(if: TestScale.current >= .all))
+  func `of copies is 64 megabytes`() throws {
     try run(.mapped) { store in
       let limit = Limits.maxCopiedValueByteCount
       try store.write { try putZeros(1, limit, in: try $0.keyspace("k")) }

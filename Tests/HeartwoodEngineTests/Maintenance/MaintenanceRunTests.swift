@@ -80,7 +80,7 @@ struct MaintenanceRunTests {
     try StoreFixture.inMemory(Self.options).run { store in
       try put(1, store)
       try store.checkpoint()
-      let value = [UInt8](repeating: 0x5A, count: 140 << 20)
+      let value = [UInt8](repeating: 0x5A, count: TestScale.pick(quick: 40, all: 140) << 20)
       try store.write { try $0.keyspace("large").put(1, value) }
       try store.write { try $0.removeKeyspace("large") }
       #expect(store.statistics.pageCount < 100)

@@ -30,7 +30,7 @@ struct PageIndexTests {
     return entries
   }
 
-  @Test(arguments: TestScale.seeds(quick: 5, all: 20))
+  @Test(arguments: TestScale.seeds(quick: 2, all: 20))
   func `has the same contents as a dictionary`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let index = PageIndex()

@@ -37,7 +37,7 @@ struct ChangesHistoryTests {
     return setting.access == .mapped ? try .onDisk(options) : .inMemory(options)
   }
 
-  @Test(.evidence("I10"), arguments: TestScale.some(settings))
+  @Test(.evidence("I10"), arguments: TestScale.some(settings, every: 4))
   func `are the same as those of a full comparison`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try fixture(setting)

@@ -53,7 +53,7 @@ struct FileModeTests {
     }
   }
 
-  @Test(.evidence("E8"), arguments: [UInt16(0o600), 0o640, 0o660, 0o666])
+  @Test(.evidence("E8"), arguments: TestScale.some([UInt16(0o600), 0o640, 0o660, 0o666]))
   func `are those of its options from the beginning`(mode: UInt16) throws {
     let fixture = try fixture(mode)
     try use(fixture)

@@ -77,7 +77,7 @@ struct ResourceLimitTests {
     }
   }
 
-  @Test(.evidence("F7"), arguments: [true, false])
+  @Test(.evidence("F7"), arguments: TestScale.some([true, false]))
   func `writes and opens a log with more segments than it may have descriptors`(
     isMapped: Bool
   ) async {
@@ -108,7 +108,7 @@ struct ResourceLimitTests {
 
   /// This process and another one read the older generation from segments that a maintenance run
   /// deletes meanwhile.
-  @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
+  @Test(.evidence("F7"), .evidence("I1"), arguments: TestScale.some([true, false]))
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
   ) async {

@@ -62,7 +62,7 @@ struct SeveralProcessesTests {
     var world = World(
       processes: (0..<3).map { _ in Process(fixture: original.elsewhere()) },
       random: SeededGenerator(seed: setting.seed))
-    for step in 0..<TestScale.pick(quick: 150, all: 400) {
+    for step in 0..<TestScale.pick(quick: 60, all: 400) {
       let number = world.random.below(world.processes.count)
       do { try perform(&world, number) } catch {
         Issue.record("\(setting), step \(step), process \(number): \(error)")

@@ -16,7 +16,7 @@ struct SpillingTests {
     let fixture = try SpillingFixture.make(
       access, pageByteCount: pageByteCount, memoryPageCount: limit)
     let seed: UInt64 = 1
-    let stepCount = TestScale.pick(quick: 600, all: 2500)
+    let stepCount = TestScale.pick(quick: 250, all: 2500)
     var modelled = ModelledTransaction(seed: seed, pageByteCount: pageByteCount)
     try fixture.runUntilDeath { store in
       try store.write { transaction in

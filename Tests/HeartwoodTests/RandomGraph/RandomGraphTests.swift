@@ -15,7 +15,7 @@ struct RandomGraphTests {
   private static func seeds(_ count: UInt64) -> [UInt64] {
     let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
     return chosen?.split(separator: ",").compactMap { UInt64($0) }
-      ?? Array(0..<TestScale.pick(quick: (count + 19) / 20, all: count, long: 2000))
+      ?? Array(0..<TestScale.pick(quick: (count + 39) / 40, all: count, long: 2000))
   }
 
   /// Takes random steps, and counts how often each operation was performed.

@@ -72,7 +72,7 @@ struct MigrationCrashTests {
     let values = try EvolvingStore(whole).open(kind.new) { try kind.newValues($0) }
     #expect(values == kind.newReference)
     var (old, new) = (0, 0)
-    let step = TestScale.pick(quick: 3, all: 1)
+    let step = TestScale.pick(quick: 7, all: 1)
     for call in stride(from: 1, through: whole.callCount, by: step) {
       let disk = store.disk.crashed(.everything)
       disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)

@@ -13,7 +13,7 @@ struct ModelTests {
   /// The seeds.
   ///
   /// Their number is a multiple of the number of settings, so that all settings are used equally.
-  private static let seeds = 0..<UInt64(TestScale.pick(quick: 8, all: 8, long: 16))
+  private static let seeds = 0..<UInt64(TestScale.pick(quick: 4, all: 8, long: 16))
 
   @Test(
     .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),

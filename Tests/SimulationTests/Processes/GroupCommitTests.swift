@@ -34,7 +34,7 @@ struct GroupCommitTests {
 
   @Test(.evidence("D1"))
   func `share syncs of the log`() throws {
-    let seconds = TestScale.pick(quick: 1.5, all: 1.5, long: 10.0)
+    let seconds = TestScale.pick(quick: 0.5, all: 1.5, long: 10.0)
     let one = try totals(1, seconds: seconds)
     let eight = try totals(8, seconds: seconds)
     #expect(eight.syncs < eight.commits)
