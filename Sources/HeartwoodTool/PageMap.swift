@@ -6,13 +6,15 @@ struct PageMap {
   struct Cell {
     /// The most frequent kind of page in the cell, or `damaged` if any page in it is damaged.
     let kind: PageUsage.Kind
-    /// The average fill of the cell's pages of that kind, from 0 (empty) to 1 (full).
+    /// The average fill of the cell's pages of this kind, from 0 (empty) to 1 (full).
+    ///
+    /// It is 1 if `kind` is `damaged`.
     let fill: Double
   }
 
-  /// The number of pages in each cell, which is a power of two.
+  /// The number of pages in each cell except the last, which may have fewer.
   ///
-  /// The last cell may have fewer pages.
+  /// It is a power of two.
   let pagesPerCell: Int
   let cells: [Cell]
 

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Statistics of the pages of a generation, by kind of page.
+/// The numbers of pages and used bytes in a generation, in total and for each kind of page.
 struct PageSum {
   /// The totals for the pages of one kind.
   struct Share {
@@ -11,8 +11,10 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// A histogram of the fill of the leaves: the number of leaves that are filled to less than 10
-  /// percent, to between 10 and 20 percent, and so on.
+  /// A histogram of how full the leaves are, in steps of 10 percent.
+  ///
+  /// The first element is the number of leaves that are less than 10 percent full, and the last is
+  /// the number of leaves that are at least 90 percent full.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -37,15 +39,15 @@ struct PageSum {
   /// The number of bytes in use in all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns the average fill of the pages of a kind in percent, or "-" if there are no such pages
-  /// or if the kind is `free` or `damaged`.
+  /// Returns how full the pages of `kind` are on average, in percent, or "-" if there are no such
+  /// pages or if `kind` is `free` or `damaged`.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
     return HumanText.share(share.usedByteCount, of: share.pageCount * pageByteCount)
   }
 
-  /// A one-line summary, which is shown above the chart.
+  /// A one-line summary to show above the chart.
   var headline: String {
     "\(generation), \(HumanText.count(pageCount, "page")) of "
       + "\(HumanText.count(pageByteCount, "byte")), "
@@ -55,7 +57,8 @@ struct PageSum {
 }
 
 extension PageUsage.Kind {
-  /// All kinds in the order in which they are shown: first those that can hold data.
+  /// All kinds, in the order in which they are shown: pages in use first, then free and damaged
+  /// pages.
   static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]

@@ -8,7 +8,10 @@ enum QuotedText {
     "\"" + escaped(text, alsoQuotes: true) + "\""
   }
 
-  /// Returns the text with its invisible characters escaped, but without quotation marks around it.
+  /// Returns the text with its invisible characters escaped.
+  ///
+  /// Unlike ``quoted(_:)``, this method does not add quotation marks, and does not escape quotation
+  /// marks and backslashes.
   static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
 
   private static func escaped(_ text: String, alsoQuotes: Bool) -> String {
@@ -32,10 +35,10 @@ enum QuotedText {
     return result
   }
 
-  /// Returns whether a value can be shown as text rather than in hexadecimal.
+  /// Returns whether `text` should be shown as text rather than in hexadecimal.
   ///
-  /// This is the case if it contains no control characters except line feed, tab and carriage
-  /// return.
+  /// The result is `false` if `text` contains control characters other than line feed, tab and
+  /// carriage return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"
@@ -43,9 +46,10 @@ enum QuotedText {
     }
   }
 
-  /// Returns the text that an escaped string represents, or `nil` if an escape sequence is invalid.
+  /// Returns `text` with each escape sequence replaced by the character that it stands for, or
+  /// `nil` if an escape sequence is invalid.
   ///
-  /// The caller must have removed the enclosing quotation marks.
+  /// `text` must not include the enclosing quotation marks.
   static func unescaped(_ text: Substring) -> String? {
     var result = ""
     var rest = text.unicodeScalars

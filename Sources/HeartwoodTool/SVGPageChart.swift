@@ -1,14 +1,14 @@
 import Foundation
 import HeartwoodEngine
 
-/// An SVG chart of the page usage.
+/// An SVG chart of the page usage of a store.
 ///
 /// The chart consists of a map that shows the pages as squares, a bar that shows the share of each
-/// kind, a legend with the numbers, and a histogram of the fill of the leaves.
+/// kind of page, a legend with the numbers, and a histogram of how full the leaves are.
 ///
-/// Colours are set by CSS classes, so that the chart is readable in light and dark mode. To keep
-/// the file small, all squares of one kind are drawn with two paths: one for the pale squares, and
-/// one for the used parts, which covers the first.
+/// CSS classes set the colours, so that the chart is readable in light and dark mode. To keep the
+/// file small, all squares of one kind are drawn with only two paths: the first draws the squares
+/// in a pale colour, and the second draws the used part of each square over them.
 struct SVGPageChart {
   /// The maximum number of squares in the map.
   static let cellCount = columnCount * 36
@@ -16,7 +16,7 @@ struct SVGPageChart {
   private static let width = 760
   private static let margin = 32
   private static let columnCount = 58
-  /// The distance between the left edges, and between the top edges, of adjacent squares.
+  /// The side of a square plus the gap between adjacent squares.
   private static let pitch = 12
   private static let side = 10
   private static let mapTop = 130
@@ -92,7 +92,7 @@ struct SVGPageChart {
     }.joined(separator: "\n")
   }
 
-  /// A bar that shows the shares of all kinds side by side.
+  /// A bar that is divided in proportion to the number of pages of each kind.
   private var bar: String {
     var start = 0
     let rects = PageUsage.Kind.drawn.compactMap { kind -> String? in

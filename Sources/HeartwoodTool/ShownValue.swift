@@ -1,4 +1,4 @@
-/// A value to show, which is truncated if it is long.
+/// A value to show, possibly truncated.
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int
@@ -30,8 +30,8 @@ struct ShownValue {
 
   /// Returns the value as quoted text if it is readable, and in hexadecimal otherwise.
   ///
-  /// - Parameter width: The number of columns to which the result is truncated, or `nil` for no
-  ///   limit.
+  /// - Parameter width: The maximum number of columns, or `nil` for no limit. If the result does
+  ///   not show the complete value, it ends with an ellipsis, unless `width` is `nil`.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

@@ -15,8 +15,10 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// A histogram of the fill of the leaves: the number of leaves that are filled to less than 10
-    /// percent, to between 10 and 20 percent, and so on.
+    /// A histogram of how full the leaves are, in steps of 10 percent.
+    ///
+    /// The first element is the number of leaves that are less than 10 percent full, and the last
+    /// is the number of leaves that are at least 90 percent full.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

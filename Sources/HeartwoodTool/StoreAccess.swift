@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Opens existing stores for the commands.
 ///
-/// A command that only reads a store opens it read-only. Opening a store does not change any files
-/// outside its directory.
+/// No store is ever created. A command that only reads a store opens it read-only, and so does not
+/// change its files.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {

@@ -1,6 +1,9 @@
 import HeartwoodEngine
 
-/// The page usage as a terminal chart: a map of marks, and a table that explains them.
+/// A chart of a store's page usage, for the terminal.
+///
+/// The chart consists of a map, in which each mark stands for one or more pages, and a table that
+/// explains the marks.
 struct TerminalPageChart {
   static let maxWidth = 96
   static let maxRowCount = 16
@@ -28,7 +31,7 @@ struct TerminalPageChart {
 
   /// The lines of the map.
   ///
-  /// A line contains a colour code only where the kind of page changes.
+  /// Each line sets the colour at its start, and again wherever the kind of page changes.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""
@@ -72,9 +75,9 @@ struct TerminalPageChart {
     return marks[min(Int(fill * Double(marks.count)), marks.count - 1)]
   }
 
-  /// Returns the marks for pages of a kind, from nearly empty pages to full ones.
+  /// Returns the marks for pages of the given kind, ordered from nearly empty to full.
   ///
-  /// Each kind has its own marks, so that kinds can be distinguished even without colours.
+  /// Each kind has its own marks, so that the kinds can be told apart even without colours.
   private func marks(_ kind: PageUsage.Kind) -> [String] {
     switch kind {
     case .leaf: ["░", "▒", "▓", "█"]

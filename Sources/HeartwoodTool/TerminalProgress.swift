@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// The progress line of a long command on a terminal.
+/// Shows the progress of a long command on a line of the terminal.
 ///
-/// The line is written to standard error, and only if standard error is a terminal, so that it
-/// never appears in logs or pipes.
+/// The line is written to standard error, but only if that is a terminal, so that it never ends up
+/// in a log or a pipe.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 

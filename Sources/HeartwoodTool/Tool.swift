@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program, which parses the command line, runs one command, and reports errors.
+/// The entry point of `heartwoodctl`: parses the command line, runs a command, and reports errors.
 @main
 enum Tool {
   /// The output of `--version`.
@@ -74,8 +74,8 @@ enum Tool {
 
   /// Ensures that descriptors 0 to 2 are open.
   ///
-  /// If standard output were closed, a file of the store could be opened with its descriptor, and
-  /// the output would overwrite that file.
+  /// If the program is started with standard output closed, a file of the store could otherwise be
+  /// opened as descriptor 1. The output of the program would then overwrite that file.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }

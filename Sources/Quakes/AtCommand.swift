@@ -86,10 +86,10 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// Returns the newest state that existed at a moment.
+  /// Returns the newest kept state from `moment` or earlier.
   ///
   /// - Parameter text: The moment as typed by the user, for error messages.
-  /// - Throws: ``CommandError`` if no kept state is that old.
+  /// - Throws: ``CommandError`` if all kept states are newer, or if there are none.
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The parts of a GeoJSON summary feed from the US Geological Survey (USGS) that a ``Quake`` uses.
+/// A GeoJSON summary feed from the US Geological Survey (USGS).
 ///
-/// The feeds are described at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
+/// Only the values that a ``Quake`` needs are decoded. The feeds are described at
+/// https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 struct Feed: Decodable, Sendable {
   struct Feature: Decodable, Sendable {
     struct Properties: Decodable, Sendable {
@@ -17,7 +18,9 @@ struct Feed: Decodable, Sendable {
     }
 
     struct Geometry: Decodable, Sendable {
-      /// The longitude, latitude and depth, which are `nil` or missing if they are not known.
+      /// The longitude, the latitude and the depth, in this order.
+      ///
+      /// A value that is not known is `nil`, or is missing at the end of the array.
       let coordinates: [Double?]
     }
 
@@ -35,7 +38,7 @@ struct Feed: Decodable, Sendable {
   /// Returns the name of a feed, for messages.
   static func name(of path: String) -> String { path == "-" ? "standard input" : path.visible }
 
-  /// Reads the feed from a file, from a URL, or from standard input if the path is `-`.
+  /// Reads the feed at `path`, which is the path of a file, a URL, or `-` for standard input.
   init(contentsOf path: String) async throws {
     let name = Self.name(of: path)
     let url = Download.address(path)
@@ -66,7 +69,8 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a description of the decoder's error, with the position of the error in the feed.
+  /// Returns a sentence that says which value of the feed is wrong, or where its JSON syntax is
+  /// invalid.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."

@@ -1,10 +1,11 @@
 import Foundation
 import Heartwood
 
-/// `quakes follow`: shows step by step what a pinned view contains while feeds are imported.
+/// `quakes follow`: imports feeds, and shows that a pinned view changes only when the transactions
+/// of the imports are merged into it.
 ///
 /// A program with a user interface can work in the same way: its screen does not change while other
-/// processes write. The screen is updated when the program merges their transactions from the
+/// processes write. The program updates the screen when it merges their transactions from the
 /// history.
 struct FollowCommand: Command {
   static let name = "follow"
@@ -21,7 +22,7 @@ struct FollowCommand: Command {
     the history are merged into it, and it shows the new quakes.
     """
 
-  /// The minimum magnitude of the quakes in the view.
+  /// The minimum magnitude of the quakes that the command prints.
   private static let magnitude = 4.5
   private static let shownCount = 3
 
@@ -90,7 +91,8 @@ struct FollowCommand: Command {
     if found.isEmpty { print("  none") }
   }
 
-  /// Prints the disk space that the pinned generation retains.
+  /// Prints the generation of the view, the newest generation, and the disk space that the pin
+  /// retains.
   private func showCost(of container: PersistentContainer) {
     let statistics = container.store.statistics
     guard let held = statistics.oldestHeldGeneration else { return }

@@ -67,9 +67,9 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// Returns the numbers of quakes that this process added and updated, according to the history.
+  /// Returns how many quakes this process has added and updated, according to the history.
   ///
-  /// Quakes in the feed that have not changed do not appear in the history.
+  /// The history has no entries for quakes that the import left unchanged.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

@@ -61,15 +61,16 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake and its distance from the given location in kilometres, if a location is given.
+  /// A quake, and its distance in kilometres from the location that `--near` specifies, or `nil`
+  /// without `--near`.
   private typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints the quakes in a generation.
+  /// Prints the quakes that match the conditions, as they were in the generation of `token`.
   ///
-  /// - Parameter name: The time of the generation, which is shown in the output, or `nil` for the
-  ///   newest generation.
+  /// - Parameter name: The time of that generation, to be shown in the output, or `nil` to show no
+  ///   time.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The JSON form of a quake.
+/// A copy of a quake's values, for JSON and text output.
 ///
-/// It also serves as a copy of a quake that may be deleted later.
+/// Unlike the ``Quake``, it remains readable after the quake has been deleted.
 struct ListedQuake: Encodable, Sendable {
   let code: String
   let kind: String
@@ -13,7 +13,8 @@ struct ListedQuake: Encodable, Sendable {
   let latitude: Double?
   let longitude: Double?
   let depth: Double?
-  /// The distance from the given location in kilometres, or `nil` if no location is given.
+  /// The distance in kilometres from the location that `--near` specifies, or `nil` without
+  /// `--near`.
   let distance: Double?
 
   init(_ quake: Quake, _ distance: Double? = nil) {

@@ -19,7 +19,7 @@ struct Moment {
       end = start
       return
     }
-    // The parse strategies ignore trailing characters, so accept a text only if formatting the
+    // The parse strategies ignore trailing characters, so accept the text only if formatting the
     // parsed date yields the same text.
     if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
       start = day

@@ -1,11 +1,11 @@
 import Foundation
 import Heartwood
 
-/// The earlier states of a store that imports and undos have kept.
+/// The states of a store that `quakes import` and `quakes undo` have kept.
 ///
-/// Each state is a named generation whose name says what created the state and when. To make undo
-/// possible, an import also keeps the state before it, unless that state equals the last kept
-/// state.
+/// Each state is a named generation. Its name contains the origin of the state and the time at
+/// which it was kept. To make undo possible, an import also keeps the state before it, unless that
+/// state equals the last kept state.
 struct Past {
   /// The kind of change that created a state.
   enum Origin: String, Encodable {
@@ -19,22 +19,26 @@ struct Past {
     let origin: Origin
     let kept: NamedGeneration
 
-    /// The time, in a form that `quakes at` accepts.
+    /// The time of the state, in a form that `quakes at` accepts.
     var time: String { kept.date.exact }
   }
 
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state with the changes made by the import, but without later changes.
+    /// The state after the import and before any later change.
+    ///
+    /// If a later import was undone, this is the state that the undo created.
     let last: State
-    /// The state before the import, which undoing the import restores.
+    /// The state before the import.
+    ///
+    /// Undoing the import restores this state.
     let previous: State
   }
 
   /// The default number of imports that can be undone.
   static let defaultCount = 10
-  /// The valid numbers of imports that can be undone, from which the user chooses with `--keep`.
+  /// The valid values of the option `--keep`, which sets how many imports can be undone.
   ///
   /// The number is limited because each kept state retains old versions of pages on disk.
   static let counts = 1...100
@@ -57,8 +61,9 @@ struct Past {
 
   // MARK: Undo
 
-  /// Returns the newest state that existed at the end of a moment, or `nil` if no kept state is
-  /// that old.
+  /// Returns the newest kept state from `moment` or earlier, or `nil` if there is none.
+  ///
+  /// If `moment` is an entire day, for example, the state may be from any time of that day.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
   /// The last import that has not been undone, or `nil` if there is none or if the state before it
@@ -106,7 +111,9 @@ struct Past {
     "\(origin.rawValue) \(time.exact)"
   }
 
-  /// Releases the oldest states, but keeps those that are needed to undo the last `count` imports.
+  /// Releases all kept states except the newest `count + 1`.
+  ///
+  /// These are enough to undo `count` imports, if nothing else has changed the store in between.
   static func release(allBut count: Int, of container: PersistentContainer) throws {
     for state in try Past(of: container).states.dropLast(count + 1) {
       try container.releaseGeneration(state.kept.name)

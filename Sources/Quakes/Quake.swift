@@ -5,10 +5,10 @@ import Heartwood
 ///
 /// This class defines the entire model: the attributes, the unique constraint and the indexes.
 final class Quake: ManagedObject {
-  /// The code of the network that reported the quake, followed by the quake's code in that network,
-  /// such as `nc73275410`.
+  /// The unique code of the quake, such as `nc73275410`.
   ///
-  /// The quake's code alone is unique only within its network.
+  /// It consists of the code of the network that reported the quake, here `nc`, and the code that
+  /// the network gave to the quake. Another network may use the same code for another quake.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
@@ -59,7 +59,7 @@ struct QuakeStore {
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
   }
 
-  /// Opens an existing store for a command that changes it.
+  /// Opens the store for a command that changes it, or throws an error if the store does not exist.
   func openForChanging() throws -> PersistentContainer {
     try requireStore()
     return try openForWriting()

@@ -1,12 +1,12 @@
 import Foundation
 import Heartwood
 
-/// The program, which parses the command line and runs the command.
+/// The entry point of the program: parses the command line, and runs the command.
 @main
 enum Quakes {
   /// All commands.
   ///
-  /// To add a command, create its file and an entry in this list.
+  /// To add a command, create a type that conforms to ``Command``, and add it to this list.
   static var commands: [any Command.Type] {
     [
       ImportCommand.self, ListCommand.self, StatsCommand.self, WatchCommand.self, AtCommand.self,
@@ -78,7 +78,7 @@ protocol Command {
   static var name: String { get }
   /// A short description for the list of commands.
   static var summary: String { get }
-  /// The text that `--help` prints for the command, without the options that all commands have.
+  /// The help text of the command, without the options that all commands have in common.
   static var help: String { get }
 
   /// Creates the command and consumes its arguments.

@@ -11,8 +11,8 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
 
-  /// The string with control characters replaced by spaces, because control characters in a feed
-  /// could disturb the terminal.
+  /// The string with each control character replaced by a space, so that text from a feed cannot
+  /// disturb the terminal.
   var visible: String {
     String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }
@@ -53,10 +53,10 @@ extension ParseStrategy where Self == Date.ISO8601FormatStyle {
   static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
-/// Returns a value as JSON, with times as strings in UTC.
+/// Returns a value encoded as JSON, with dates as strings in UTC.
 ///
-/// - Parameter isOneLine: Whether to write the JSON on a single line, as for a stream of JSON
-///   lines.
+/// - Parameter isOneLine: Whether to put the JSON on a single line, so that a program can read the
+///   output line by line.
 func json(_ value: some Encodable, isOneLine: Bool = false) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -31,9 +31,10 @@ struct Table {
   }
 }
 
-/// Returns a bar whose length is proportional to the count, in steps of an eighth of a column.
+/// Returns a bar of block characters for a bar chart.
 ///
-/// The bar for the greatest count has the full width.
+/// The length is proportional to `count`, in steps of an eighth of a column. If `count` equals
+/// `greatest`, the bar is `width` columns long.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
   // Make every count above 0 visible.

@@ -2,7 +2,9 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether to show colours: standard output is a terminal, and `NO_COLOR` is not set or is empty.
+  /// Whether to show colours.
+  ///
+  /// Colours are shown if standard output is a terminal, and `NO_COLOR` is not set or is empty.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -21,22 +23,24 @@ enum Terminal {
   }
 }
 
-/// A terminal colour.
+/// A text colour on the terminal.
 ///
-/// Its raw value is its number in escape sequences.
+/// The raw value is the code of the colour in ANSI escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32
   case yellow = 33
   case cyan = 36
 
-  /// Returns the text in this colour, if colours are used.
+  /// Returns the text in this colour, or unchanged if colours are not shown.
   func applied(to text: String) -> String {
     Terminal.hasColors ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// The progress line of a long command, which is shown only if standard error is a terminal.
+/// Shows the progress of a long command on a line of the terminal.
+///
+/// The line is shown only if standard error is a terminal.
 struct ProgressLine: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

@@ -25,7 +25,7 @@ struct Vicinity {
   }
 
   /// Returns the distance of a quake from the centre of the circle, in kilometres, or `nil` if the
-  /// quake is outside the circle.
+  /// quake is outside the circle or has no coordinates.
   func distance(to quake: Quake) -> Double? {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
@@ -39,9 +39,10 @@ struct Vicinity {
     return distance <= radius ? distance : nil
   }
 
-  /// The predicate for a square around the circle.
+  /// A predicate for the quakes in a range of latitudes and longitudes that contains the circle.
   ///
-  /// The store can evaluate a predicate for a square, but not one for a circle.
+  /// The store cannot calculate distances. To exclude the quakes outside the circle, call
+  /// ``distance(to:)`` for each quake that the store finds.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius
@@ -56,8 +57,10 @@ struct Vicinity {
     }
   }
 
-  /// Returns the predicate for the longitudes between two limits, one of which may be less than
-  /// -180 or greater than 180 degrees.
+  /// Returns a predicate for the quakes with a longitude from `west` to `east`, in degrees.
+  ///
+  /// `west` may be less than -180, or `east` greater than 180, if the range crosses the 180th
+  /// meridian.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

@@ -3,9 +3,10 @@ import Heartwood
 
 /// `quakes watch`: shows a live list that updates after each import.
 ///
-/// The list belongs to a pinned context, so all its quakes are from one generation, even while
-/// other programs write. ``RemoteChanges`` reports commits by other programs. Merging the history
-/// advances the context, and the results controller reports the resulting changes.
+/// The list is fetched in a pinned context, so all its quakes are from one generation, even while
+/// other programs write. When ``RemoteChanges`` reports a commit by another program, the command
+/// merges the new transactions into the context. This advances the context to a newer generation,
+/// and the results controller reports how the list has changed.
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary = "show a live list that updates after each import"
@@ -48,7 +49,7 @@ struct WatchCommand: Command {
     wantsJSON = arguments.flag("--json")
   }
 
-  /// The events for which the program waits.
+  /// An event that the command waits for.
   private enum Event {
     case written
     case changed(ResultsChange)

@@ -9,7 +9,7 @@ import Heartwood
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
-  /// The last transaction in the history.
+  /// The last transaction that was merged into the list's context, or `nil` if there is none.
   private var written: PersistentHistoryTransaction?
 
   private static let titles = "  time (UTC)           magnitude  depth km  code        place"
@@ -21,7 +21,7 @@ import Heartwood
 
   // MARK: Events
 
-  /// Records a transaction as the last one in the history.
+  /// Records a transaction that was merged into the list's context.
   mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// Records a change to the list.
@@ -40,14 +40,15 @@ import Heartwood
 
   // MARK: In a pipe
 
-  /// Returns the lines that show the newest quakes, at most `limit` of them.
+  /// Returns the text to print at the start: a title and at most `limit` of the newest quakes.
   func firstLines(_ limit: Int) throws -> String {
     let count = controller.count
     let rows = (0..<min(limit, count)).map { row(controller.object(at: $0)) }
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// Returns the lines that describe the last change, with at most `limit` quakes.
+  /// Returns the text to print after a change to the list: a title, a summary of the change, and at
+  /// most `limit` of the quakes that it added or changed.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -63,8 +64,7 @@ import Heartwood
 
   /// The content of one line of JSON.
   ///
-  /// The first line contains the newest quakes, and each further line describes one change to the
-  /// list.
+  /// The first line contains the newest quakes. Each later line describes one change to the list.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?
@@ -125,8 +125,9 @@ import Heartwood
     }
   }
 
-  /// The generation to which the list is pinned: the newest one of which this process has a
-  /// snapshot.
+  /// The generation that the list shows, or `nil` if this process has no snapshot.
+  ///
+  /// It is the newest generation of which this process has a snapshot.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame
