@@ -24,8 +24,10 @@ public struct ContextChange: Sendable {
   public internal(set) var deleted: Set<ManagedObjectID> = []
   /// The objects that were reverted, read again or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The generation that the save created, or `nil` in a child context and for other kinds of
-  /// changes.
+  /// The generation that the save created.
+  ///
+  /// It is `nil` if the generation no longer exists, in a child context, and for every kind other
+  /// than ``Kind/didSave``.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {

@@ -7,8 +7,8 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read their values.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects when observers last read them or were
-  /// notified of a change.
+  /// The counts of inserted, updated and deleted objects at the first read by an observer or, if
+  /// the observers have been notified since, at the latest notification.
   ///
   /// `nil` if no observer has read them yet.
   private var seen: [Int]?

@@ -101,11 +101,11 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws the error for a class that must be in the same store as a specified class, but was not
-  /// specified.
+  /// Throws an error for a class that was not specified for the new store, although a specified
+  /// class refers to it or inherits from it.
   ///
-  /// The message begins with `reason`. If the class belongs to another store, it ends with
-  /// `remedy`.
+  /// The message of the error begins with `reason`. If the class already belongs to another store,
+  /// the message ends with `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {

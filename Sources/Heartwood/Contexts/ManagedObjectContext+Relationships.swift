@@ -204,8 +204,9 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Inserts an object that belongs to no context, and traps if the object belongs to another
-  /// context.
+  /// Ensures that an object is in this context, by inserting it if it is in no context.
+  ///
+  /// Traps if the object is in another context, or if it has a row but no context.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
@@ -221,7 +222,7 @@ extension ManagedObjectContext {
         + "objectID.")
   }
 
-  /// Removes a deleted object from one relationship, on both sides.
+  /// Clears one relationship of an object that is being deleted, on both sides.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
     if case .toOne = property.kind { return relate(object, property, to: nil) }
     let members = loadedMembers(of: object, property)
