@@ -134,6 +134,9 @@ enum NamedStores {
   private static let entries = Mutex<[String: Entry]>([:])
 
   /// Returns the store with the given name, creating it if it is not open.
+  ///
+  /// - Parameter options: The options for a new store. They do not affect a store that is already
+  ///   open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

@@ -137,8 +137,8 @@ extension ManagedObjectContext {
   /// Keeps a spare copy of an object's list, so that the next in-place mutation does not have to
   /// copy the list.
   ///
-  /// The spare copy is `members`, provided that it equals the list but has separate storage.
-  /// Otherwise, the method does nothing.
+  /// `members` becomes the spare copy if it equals the list but has separate storage. Otherwise,
+  /// the method does nothing.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {

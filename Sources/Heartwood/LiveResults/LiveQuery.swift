@@ -82,7 +82,8 @@ final class LiveQuery {
 
   /// Updates the plan if any object named in the predicate has been renumbered.
   ///
-  /// - Returns: Whether the plan has new object numbers.
+  /// - Returns: Whether the object numbers in the plan have changed since the list was fetched, or
+  ///   `false` if no object has been renumbered since the last call.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
