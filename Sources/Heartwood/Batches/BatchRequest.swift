@@ -136,7 +136,10 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
     objectIDs = nil
   }
 
-  /// Creates a request that deletes the rows with the given IDs and ignores IDs without a row.
+  /// Creates a request for the rows with the given IDs.
+  ///
+  /// All IDs must belong to the same entity, which must be that of `M` or inherit from it. IDs
+  /// whose rows no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -158,16 +161,16 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// Setting an attribute accesses every variable of this class, so they skip exclusivity checks to
-/// save time. This is safe because only one thread uses them.
+/// Each access to an attribute uses several properties of this class, so they skip exclusivity
+/// checks to save time. This is safe because only one thread uses the object.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, in order.
+  /// The key paths used for the previous row, with their slots, in order of use.
   ///
-  /// The current row usually uses the same ones in the same order, so their slots need not be
-  /// looked up again.
+  /// The closure of the request usually uses the same key paths in the same order for every row, so
+  /// their slots need not be looked up again.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths used so far for the current row.
   @exclusivity(unchecked) private var usedCount = 0
@@ -243,7 +246,9 @@ final class BatchRowContent {
     }
   }
 
-  /// Throws the first error that occurred in the closure of the request.
+  /// Throws the first error that an access to an attribute has recorded, if there is one.
+  ///
+  /// The subscript of ``BatchRow`` cannot throw, so its errors are recorded instead.
   func requireSuccess() throws {
     if let failure { throw failure }
   }

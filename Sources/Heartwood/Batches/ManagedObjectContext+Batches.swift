@@ -55,15 +55,15 @@ protocol ExecutableBatch: BatchRequest {
   func execute(_ run: inout BatchRun) throws
 }
 
-/// A batch request that is being executed, in one transaction.
+/// The execution of a batch request, in one transaction.
 struct BatchRun {
   let model: StoreModel
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// The map from the object numbers in the request to the current numbers.
+  /// A map from old object numbers to current ones.
   ///
-  /// The first save of an object changes its number.
+  /// The first save of an object changes its number, so the request may contain old numbers.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []

@@ -24,8 +24,10 @@ public struct ContextChange: Sendable {
   public internal(set) var deleted: Set<ManagedObjectID> = []
   /// The objects that were reverted, read again or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The generation that the save created, or `nil` in a child context and for other kinds of
-  /// changes.
+  /// The generation that the save created.
+  ///
+  /// It is `nil` if the generation no longer exists, in a child context, and for every kind other
+  /// than ``Kind/didSave``.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -37,7 +39,7 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all later changes to the context's objects.
+  /// A sequence of all changes to the context's objects from now on.
   ///
   /// Each access creates a new sequence, which only one observer may iterate over. The observer can
   /// run on any thread.

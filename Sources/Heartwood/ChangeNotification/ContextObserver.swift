@@ -7,8 +7,8 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read their values.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects when observers last read them or were
-  /// notified of a change.
+  /// The counts of inserted, updated and deleted objects at the first read by an observer or, if
+  /// the observers have been notified since, at the latest notification.
   ///
   /// `nil` if no observer has read them yet.
   private var seen: [Int]?
@@ -67,8 +67,8 @@ final class ContextObserver {
 
   /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// Returns `nil` if the property is transient or cannot be read. The value of a to-many
-  /// relationship is a string that identifies its members.
+  /// A to-many relationship is represented by a string that identifies its members. Returns `nil`
+  /// if the property is transient or cannot be read.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
@@ -122,8 +122,8 @@ extension ManagedObjectContext: Observable {
   /// container.viewContext.tracksObservation = true
   /// ```
   ///
-  /// - Complexity: If `true`, reading a property takes ten times as long, and the context keeps the
-  ///   values that were read. If `false`, there is no cost.
+  /// - Complexity: If `true`, reading a property takes about ten times as long, and the context
+  ///   keeps the values that were read. If `false`, there is no cost.
   public var tracksObservation: Bool {
     get { observer != nil }
     set {

@@ -11,8 +11,8 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
   ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Independent of the size of the store. The method reads each database page that
-  ///   was written between the two generations a few times, and reads two rows for each updated
+  /// - Complexity: Independent of the size of the store. Each database page that was written
+  ///   between the two generations is read a few times, and two rows are read for each updated
   ///   object. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
@@ -47,16 +47,16 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: A generation, or `nil`. If any object has changed since this generation, the method
-  ///     throws.
+  ///   - known: The newest generation whose changes may be undone, or `nil` to undo all changes. If
+  ///     any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
   ///   that the call created or, if that one no longer exists, the newest generation.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
-  ///   objects have changed since `known`, with the ID of one of them; `unknownEntity` if the model
-  ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
-  ///   another model; `generationExpired`, `foreignStore`; errors from writing the store. If the
-  ///   method throws, nothing has changed.
+  ///   objects have changed since `known` (the error contains the ID of one of them);
+  ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
+  ///   generation was written with another model; `generationExpired`, `foreignStore`; errors from
+  ///   writing the store. If the method throws, nothing has changed.
   /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
   ///   writers wait until the method returns.
   @discardableResult

@@ -101,11 +101,11 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws the error for a class that must be in the same store as a specified class, but was not
-  /// specified.
+  /// Throws an error for a class that was not specified for the new store, although a specified
+  /// class refers to it or inherits from it.
   ///
-  /// The message begins with `reason`. If the class belongs to another store, it ends with
-  /// `remedy`.
+  /// The message of the error begins with `reason`. If the class already belongs to another store,
+  /// the message ends with `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {
@@ -134,6 +134,9 @@ enum NamedStores {
   private static let entries = Mutex<[String: Entry]>([:])
 
   /// Returns the store with the given name, creating it if it is not open.
+  ///
+  /// - Parameter options: The options for a new store. They do not affect a store that is already
+  ///   open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

@@ -13,7 +13,8 @@ extension PersistentContainer {
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object
   ///   belongs to another store or was never saved; `unknownEntity` if the model has no class for
   ///   the object; `corrupt` or `io`.
-  /// - Complexity: Reads one row in each of the generations, and each database page of the history.
+  /// - Complexity: Reads one row in each readable generation from `source` to `target`, and all
+  ///   database pages of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,
     to target: QueryGenerationToken = .current

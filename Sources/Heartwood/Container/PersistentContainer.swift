@@ -12,9 +12,9 @@ public struct ContainerOptions: Sendable {
   public var store = StoreOptions()
   /// The custom stages of migrations from earlier versions of the model, in order.
   public var stages: [MigrationStage] = []
-  /// The closure that receives the progress of a migration about every thousand rows, or `nil`.
+  /// A closure that receives the progress of a migration, or `nil`.
   ///
-  /// It is called while the store is being opened.
+  /// It is called about once for every thousand rows, while the store is being opened.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// Creates the default options.
@@ -159,8 +159,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: The author of the changes, for the history.
-  ///   - token: The generation that the context reads, or `nil` to read the newest generation each
-  ///     time.
+  ///   - token: The generation that the context reads, or `nil` to read the newest generation at
+  ///     each read.
   ///   - body: The work to perform. Changes that it does not save are lost.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.
@@ -176,10 +176,11 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// The owner of the main actor's context.
+/// An object that owns the view context, so that the context is always deallocated on the main
+/// actor.
 ///
-/// The context is deallocated on the main actor, regardless of where the container is deallocated,
-/// because the observers of its objects run on the main actor.
+/// The observers of the context's objects run on the main actor, but the container may be
+/// deallocated on any thread.
 @MainActor private final class ViewContext {
   let context: ManagedObjectContext
 

@@ -123,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store that has commits the iterator has not yet received.
+    /// The newest generation of each store whose latest commits the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 

@@ -147,10 +147,10 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards the recorded change to each property whose value equals the value in the object's
-  /// row.
+  /// Discards the recorded change to each property that has the value it had when the object was
+  /// read.
   ///
-  /// An object without other changes then counts as unchanged: fetches return it with its stored
+  /// If no changes remain, the object counts as unchanged: fetches return it with its stored
   /// values, and saves skip it (C-05).
   ///
   /// - Returns: Whether the object is now unchanged.

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation as of the next read, which then pins the context to it.
+    /// The newest generation at the time of the next read. That read pins the context to it.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -85,14 +85,18 @@ extension ManagedObjectContext {
     try pin(to: token)
   }
 
-  /// Whether the root context is pinned to a generation.
+  /// Whether the context is pinned to a generation.
+  ///
+  /// A child context is pinned if its topmost parent is pinned.
   var isPinned: Bool {
     if let parent { return parent.isPinned }
     if case .at = pin { return true }
     return false
   }
 
-  /// Renews a pin that was released because the store was suspended.
+  /// Renews the pin if it was released because the store was suspended.
+  ///
+  /// The next read then pins the newest generation.
   private func renewSuspendedPin() {
     if case .at(let view) = pin, !view.isCurrent { advance() }
   }
@@ -152,6 +156,8 @@ extension ManagedObjectContext {
   }
 
   /// Runs `body` in a transaction on the newest generation, which must still have the same model.
+  ///
+  /// In a migration stage, `body` runs in a savepoint of the stage's transaction instead.
   ///
   /// - Returns: The generation that the transaction creates.
   /// - Throws: The error that `body` throws, in which case nothing has changed;

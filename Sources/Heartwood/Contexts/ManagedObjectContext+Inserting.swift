@@ -1,8 +1,9 @@
 extension ManagedObjectContext {
   /// Inserts an object, so that the next save creates a row for it.
   ///
-  /// Related objects that belong to no context are also inserted. An object whose insertion was
-  /// reverted before a save, or whose row was deleted, becomes a new object with another ID.
+  /// Related objects that belong to no context are also inserted. Inserting an object whose
+  /// deletion has not been saved reverts the deletion. An object whose insertion was reverted
+  /// before a save, or whose row was deleted, becomes a new object with another ID.
   ///
   /// - Precondition: The object's class is in the model and is not abstract. The object belongs to
   ///   no other context and has no row.
@@ -59,8 +60,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers an object in this context, and returns the relationships that had been set while the
-  /// object was in no context.
+  /// Registers an object in this context, and returns the relationships that were set before, while
+  /// the object was in no context.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil

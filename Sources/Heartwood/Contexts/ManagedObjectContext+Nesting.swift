@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Creates a child context, whose parent acts as its store.
+  /// Creates a child context that uses another context as its store.
   ///
   /// The child context sees the parent's objects in their current state, saved or not. Saving the
   /// child context changes the parent's objects, but writes nothing to the store. To store the
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
 
   /// Fills an object of this context with the values that the same object has in the parent.
   ///
-  /// - Returns: `false` if the parent has no such object, or if it is deleted there.
+  /// - Returns: `false` if the parent has no such object, or if the object is deleted there.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -114,7 +114,8 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates an object in the parent for a new object of this context, with the same number.
+  /// Creates the parent's counterpart of a new object of this context, and gives it the same
+  /// number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
     // `awakeFromInsert` was already called in this context.
@@ -125,10 +126,10 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the members of the parent's object, by slot, for each relationship that was changed in
-  /// this context.
+  /// Returns the members that the parent's object has in each relationship that was changed in this
+  /// context, by slot.
   ///
-  /// The members are recorded before anything is pushed, because pushing one side of a relationship
+  /// Call this method before pushing any changes, because pushing one side of a relationship
   /// changes both sides.
   private func members(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
@@ -179,10 +180,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges an edit of a relationship in this context with the members that the relationship has in
-  /// the parent, and returns the merged members.
+  /// Returns the members of a relationship after merging this context's edit into the members that
+  /// the parent has.
   ///
-  /// - Parameter theirs: The parent's current members, which may differ from the members read here.
+  /// - Parameter theirs: The parent's current members, which may differ from the members that this
+  ///   context read.
   private func merged(
     _ edit: MemberChanges, _ object: ManagedObject, _ property: PropertyDescription,
     with theirs: [ObjectNumber]
@@ -217,7 +219,7 @@ extension ManagedObjectContext {
 
   // MARK: IDs
 
-  /// Replaces the temporary IDs of new objects with permanent ones, before they are saved.
+  /// Replaces the temporary IDs of new objects with permanent ones, before the objects are saved.
   ///
   /// - Throws: Errors from writing the store.
   /// - Complexity: One transaction.

@@ -47,7 +47,8 @@ extension ManagedObjectContext {
     } as? M
   }
 
-  /// Returns the object with the given ID if it is registered, without reading the store.
+  /// Returns the object with the given ID, or `nil` if it is not registered, without reading the
+  /// store.
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
@@ -95,10 +96,10 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads the derived attributes of an object from its row again.
+  /// Reads again the attributes that are derived from related objects.
   ///
-  /// Their values may differ even if the row's version is the same, because recomputing them does
-  /// not change the version.
+  /// Recomputing such an attribute does not change the version of the row, so the stored value may
+  /// differ from the object's value even if the versions are equal.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
@@ -132,7 +133,7 @@ extension ManagedObjectContext {
 
   /// Loads an object from the parent context if the object is a fault.
   ///
-  /// - Returns: `false` if the object is deleted.
+  /// - Returns: `false` if the object is deleted, or if the parent has no such object.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
@@ -244,13 +245,17 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // The store has been removed since the check.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // The object remains a fault with the values of a new object, which must not be saved.
+      // The object remains a fault and has the values of a new object. These must not be saved, so
+      // record the error: saves then throw it.
       recordFaultError(error)
     }
   }
 
-  /// Treats a fault whose row or store no longer exists as deleted, or throws if the context's
-  /// settings do not allow that.
+  /// Marks a fault as deleted, because its row or its store no longer exists.
+  ///
+  /// In a pinned generation, the row may not exist yet, so the fault usually stays as it is.
+  ///
+  /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow that.
   private func markInaccessible(_ object: ManagedObject) throws {
     // In a pinned generation, the row may not exist yet, so a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),

@@ -137,8 +137,8 @@ extension ManagedObjectContext {
   /// Keeps a spare copy of an object's list, so that the next in-place mutation does not have to
   /// copy the list.
   ///
-  /// The spare copy is `members`, provided that it equals the list but has separate storage.
-  /// Otherwise, the method does nothing.
+  /// `members` becomes the spare copy if it equals the list but has separate storage. Otherwise,
+  /// the method does nothing.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -204,8 +204,9 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Inserts an object that belongs to no context, and traps if the object belongs to another
-  /// context.
+  /// Ensures that an object is in this context, by inserting it if it is in no context.
+  ///
+  /// Traps if the object is in another context, or if it has a row but no context.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
@@ -221,7 +222,7 @@ extension ManagedObjectContext {
         + "objectID.")
   }
 
-  /// Removes a deleted object from one relationship, on both sides.
+  /// Clears one relationship of an object that is being deleted, on both sides.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
     if case .toOne = property.kind { return relate(object, property, to: nil) }
     let members = loadedMembers(of: object, property)

@@ -15,11 +15,11 @@ extension ManagedObjectContext {
     return exchange(old, for: number)
   }
 
-  /// Renumbers the objects that have the given number in this context and its children, without
-  /// recording the old number.
+  /// Replaces the number `old` with `number` in this context and its children, without recording
+  /// the old number.
   ///
-  /// - Returns: The objects that must leave their contexts. Objects of parents precede objects of
-  ///   children.
+  /// - Returns: The objects that must leave their contexts, because another object in the same
+  ///   context already has the new number. Objects of parents precede objects of children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
     if let object = registered[old]?.takeUnretainedValue() {

@@ -40,8 +40,8 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the other store context that holds the objects of a class, or `nil` if this store
-  /// context holds them or none does.
+  /// Returns the store context of the store to which a class is assigned, or `nil` if that is this
+  /// store context or the class is not assigned.
   func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -65,8 +65,8 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the other store context that holds an object, or `nil` if this store context holds the
-  /// object or none does.
+  /// Returns the store context that an object belongs to, or `nil` if that is this store context or
+  /// the object belongs to none of the store contexts.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }
@@ -145,8 +145,10 @@ extension ManagedObjectContext {
 
   /// Pins all stores to the generations of a token.
   ///
-  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. If the method throws,
-  ///   nothing has changed.
+  /// Stores that the token does not cover appear empty.
+  ///
+  /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores;
+  ///   `generationExpired`. If the method throws, nothing has changed.
   func pin(to token: QueryGenerationToken) throws {
     let views = try group.snapshots(at: token).map { attached, snapshot in
       (storeContext(of: attached), try StoreView(snapshot, attached.model))

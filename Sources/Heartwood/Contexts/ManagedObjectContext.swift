@@ -15,7 +15,7 @@ public final class ManagedObjectContext {
   let model: StoreModel
   /// The stores of the container, including the store of this context.
   let group: StoreGroup
-  /// The parent of a child context, which acts as its store.
+  /// The parent, which this context uses as its store, or `nil` if this is not a child context.
   let parent: ManagedObjectContext?
   /// The root context that owns this store context, or `nil` for a root context.
   unowned let owner: ManagedObjectContext?
@@ -85,7 +85,7 @@ public final class ManagedObjectContext {
   /// otherwise, `nil`.
   var upToDate: Generation?
   var undoLog: UndoLog?
-  /// The observers of the context's changes.
+  /// The queues that receive the context's changes, one for each observer.
   var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
   var follower: (any ContextFollower)?
@@ -103,7 +103,7 @@ public final class ManagedObjectContext {
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
-  /// The view that the last read without a pin used.
+  /// The view used by the last read without a pin.
   ///
   /// The context holds it weakly; `model.recentViews` retains it for a short time.
   weak var recentView: StoreView?

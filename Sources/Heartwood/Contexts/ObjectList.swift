@@ -1,6 +1,6 @@
 /// An ordered set of retained objects, in insertion order.
 ///
-/// An object stores its own position, so it can be in only one list.
+/// An object stores its own position, so it can be in only one list at a time.
 struct ObjectList {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0

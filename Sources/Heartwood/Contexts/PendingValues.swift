@@ -17,9 +17,9 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may have in addition to two for each changed object.
+  /// The number of entries that the index may contain in addition to two for each changed object.
   ///
-  /// If it has more, it is rebuilt.
+  /// When the index contains more entries, it is rebuilt.
   private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {

@@ -43,8 +43,9 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Applies the unsaved changes of a replaced object, which is in a child context, to its
-  /// successor.
+  /// Applies the unsaved changes of a replaced object to its successor.
+  ///
+  /// Only a replaced object in a child context can have unsaved changes.
   private func transferEdits(of replaced: ReplacedObject) {
     let (object, successor) = (replaced.object, replaced.successor)
     if object.isDeleted {

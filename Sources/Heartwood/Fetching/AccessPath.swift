@@ -71,17 +71,18 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// The groups in which the index yields rows: the number of leading sort terms whose values are
-    /// equal within a group, whether the index is read backwards, and the estimated number of rows
-    /// in a group.
+    /// A description of the groups in which the index yields rows, or `nil` if rows are not sorted
+    /// in groups.
     ///
-    /// `nil` if rows are not sorted in groups.
+    /// All rows of a group have equal values of the first `termCount` sort terms. `isBackwards` is
+    /// `true` if the index is read backwards, and `rowCount` is the estimated number of rows in a
+    /// group.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
   /// Describes the groups in which an index yields rows, as in ``Candidate/groups``.
   ///
-  /// Returns `nil` if sorting in groups is impossible or of no use.
+  /// Returns `nil` if sorting in groups is impossible or useless.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {

@@ -1,8 +1,8 @@
 /// The result of a fetch, as a collection that loads objects on access.
 ///
-/// All objects are read from the generation of the fetch, even if the context advances. The
-/// collection holds the objects of only one batch at a time, plus eight bytes for each object in
-/// the result. It must be used on the thread of its context.
+/// Objects that are not yet loaded are read from the generation of the fetch, even if the context
+/// has advanced since. The collection holds the objects of only one batch at a time, plus eight
+/// bytes for each object in the result. It must be used on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }

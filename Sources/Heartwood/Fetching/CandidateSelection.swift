@@ -52,9 +52,9 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether the limit was reached in a group before that of the given candidate.
+  /// Returns whether the limit was reached in an earlier group than that of the given candidate.
   ///
-  /// In that case, the result contains neither this candidate nor any later one.
+  /// If so, neither this candidate nor any later one belongs to the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys

@@ -18,7 +18,7 @@ struct EntryTies {
   ///
   /// - Parameter body: A closure that is called with each number, in order. It returns `false` to
   ///   stop.
-  /// - Returns: Whether to continue.
+  /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
   mutating func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool
   ) throws -> Bool {
@@ -34,7 +34,8 @@ struct EntryTies {
     return true
   }
 
-  /// Calls `body` with the remaining entries in order, and returns whether to continue.
+  /// Calls `body` with the remaining entries in order, and returns `false` if `body` returned
+  /// `false`.
   mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

@@ -1,4 +1,4 @@
-/// The access path and the steps of a fetch, in words.
+/// A description in words of how a fetch finds, filters and sorts objects.
 ///
 /// ```swift
 /// print(try context.explain(request))
@@ -8,7 +8,9 @@
 public struct FetchExplanation: CustomStringConvertible, Sendable {
   /// The steps, in order.
   public let steps: [String]
-  /// The attribute names of each index that is used; empty for a full scan.
+  /// The attribute names of each index that the fetch uses.
+  ///
+  /// The array is empty if the fetch uses no index.
   public let indexes: [String]
   /// The estimated number of rows to examine.
   public let estimatedRowCount: Int

@@ -2,9 +2,9 @@ import Foundation
 
 /// The order of a fetch, by stored values.
 ///
-/// `nil` comes first and NaN last. Strings are in the order of Swift's `String`. Objects with equal
-/// values are in the order of their creation, which is reversed if the last descriptor is reversed.
-/// Every access path therefore yields the same list.
+/// In ascending order, `nil` comes first and NaN last, and strings are in the order of Swift's
+/// `String`. Objects with equal values are in the order of their creation, or in the reverse order
+/// if the last descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -134,7 +134,7 @@ extension QueryType {
     }
   }
 
-  /// Whether values have an order in which equal values are adjacent.
+  /// Whether values of the type can be sorted so that equal values are adjacent.
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true

@@ -1,7 +1,8 @@
 /// A resolved fetch request: the entities whose rows are examined, the conditions, the order and
 /// the limit.
 ///
-/// ``AccessPlanner`` chooses the access path anew for each generation.
+/// The plan does not depend on a generation. An ``AccessPlanner`` chooses the access path for each
+/// search.
 struct FetchPlan {
   private let resolved: ResolvedRequest
   /// The order by stored values, or `nil` if the sort descriptors compare anything else.
@@ -15,8 +16,8 @@ struct FetchPlan {
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: The map from object numbers in the predicate to current numbers. The first
-  ///     save of an object changes its number.
+  ///   - renumbered: A map from old object numbers to current ones. The first save of an object
+  ///     changes its number, so the predicate may contain old numbers.
   ///   - section: The key by which objects are grouped before they are sorted.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
@@ -206,7 +207,7 @@ struct FetchPlan {
 }
 
 extension FetchPlan {
-  /// The conditions of a plan, which all plans derived from it share.
+  /// The resolved entities and conditions of a request, shared by all plans made from the request.
   ///
   /// This is a class, so that copying a plan does not retain each of its components.
   private final class ResolvedRequest {

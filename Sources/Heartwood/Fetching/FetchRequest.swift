@@ -23,15 +23,15 @@ public struct FetchRequest<M: ManagedObject> {
   public var fetchOffset: Int
   /// The number of objects that a batched result loads at a time, or 0 to use the default number.
   public var fetchBatchSize: Int
-  /// The relationships whose objects are also fetched, with one query for each relationship.
+  /// The relationships whose objects are loaded together with the fetched objects.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
   /// Whether values are read together with the objects.
   ///
-  /// If `false`, each object is a fault that reads its values when it is used.
+  /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var includesPropertyValues = true
   /// Whether objects are returned as faults.
   ///
-  /// If ``includesPropertyValues`` is `true`, firing the faults causes no further reads.
+  /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
   /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true

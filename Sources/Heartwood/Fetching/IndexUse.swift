@@ -1,4 +1,4 @@
-/// The use of an index, or of a list of references, to narrow down or order the rows of a plan.
+/// A plan's use of an index, or of a list of references, to narrow down or order its rows.
 struct IndexUse {
   private let entity: EntityDescription
   /// The slots of the indexed attributes.
@@ -11,15 +11,15 @@ struct IndexUse {
   let ranges: [EntryRange]
   /// The slots of the properties whose demands the index serves.
   let slots: [Int]
-  /// The slots of the attributes by which the entries are ordered.
+  /// The slots of the attributes by which the entries that are read are ordered.
   ///
-  /// The attributes that precede them in the index have the same values in all entries.
+  /// All of these entries have the same values of the attributes that come before in the index.
   let orderedSlots: [Int]
-  /// The slots of the attributes that have the same values in all entries.
+  /// The slots of the attributes that have the same values in all entries that are read.
   let fixedSlots: [Int]
 }
 
-/// The combined demands of a plan on one property.
+/// The combined restrictions that a plan's conditions place on one property.
 struct PropertyDemand {
   var values: [StoredValue]?
   var lower: StoredValue?
@@ -114,9 +114,10 @@ extension IndexUse {
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
   }
 
-  /// Creates an index use that looks up a single key in a unique index.
+  /// Creates an index use that looks up a single key in a unique index, or returns `nil` if the
+  /// demands do not determine such a key.
   ///
-  /// This is the most common case. In all other cases, the result is `nil`.
+  /// A single lookup is the most common case.
   private init?(
     lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
   ) {

@@ -160,7 +160,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads the objects at the other end of a relationship, in the order of their rows.
+  /// Loads the objects to which `objects` refer through the relationship at a key path.
   private func prefetch(
     _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
   ) throws {
@@ -178,7 +178,9 @@ extension ManagedObjectContext {
     try load(faults)
   }
 
-  /// Loads faults in batches, in the order of their rows.
+  /// Loads faults, reading the rows of each entity together and in ascending order.
+  ///
+  /// - Throws: Errors from reading rows.
   private func load(_ faults: Set<ManagedObject>) throws {
     if parent == nil {
       let view = try currentView()

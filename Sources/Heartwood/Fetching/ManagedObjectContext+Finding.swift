@@ -24,8 +24,9 @@ extension ManagedObjectContext {
   /// If the plan's order is by stored values, the objects are in that order, up to the plan's
   /// limit.
   ///
-  /// - Parameter body: A closure that is called with each object, in any order; the method then
-  ///   returns an empty array. If `nil`, the method returns the objects.
+  /// - Parameter body: A closure that is called with each object as soon as it is found, without
+  ///   regard to the plan's order and limit; the method then returns an empty array. If `nil`, the
+  ///   method returns the objects.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     consumedBy body: ((Candidate) throws -> Void)? = nil

@@ -24,10 +24,11 @@ extension IndexUse {
     return isBackwards.map { (count, $0) }
   }
 
-  /// Returns the estimated number of rows in the first group that a plan reads in this order.
+  /// Returns the estimated number of rows in the first group that a plan reads through this index.
   ///
-  /// The rows of a group have equal values of the leading terms. Returns `nil` if the plan has no
-  /// bound at which the first group starts, such as the last key of the previous page of results.
+  /// The rows of a group have equal values of the leading sort terms. Returns `nil` if no condition
+  /// of the plan sets a bound at which the first group starts. A typical bound is the last key of
+  /// the previous page of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {
@@ -43,7 +44,7 @@ extension IndexUse {
 
 extension FetchOrder {
   /// Returns whether two objects are in the same group, that is, whether their values of the first
-  /// terms are equal.
+  /// `termCount` terms are equal.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

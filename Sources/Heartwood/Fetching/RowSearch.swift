@@ -29,7 +29,7 @@ struct RowSearch {
   private static let firstLookups = 16
   private static let maxLookupCount = 512
 
-  /// Calls `body` with each matching record until it returns `false`.
+  /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. Rows are passed in the order of the
   /// plan if the path provides it, and otherwise in the order of their numbers.
@@ -64,7 +64,8 @@ struct RowSearch {
     }
   }
 
-  /// Returns the numbers of the rows on the path in ascending order, or `nil` for a full scan.
+  /// Returns the numbers of the rows that the path leads to, in ascending order, or `nil` for a
+  /// full scan.
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
@@ -88,10 +89,10 @@ struct RowSearch {
     return result
   }
 
-  /// Calls `body` with the entries of an index until it returns `false`.
+  /// Calls `body` with each entry of an index use until `body` returns `false`.
   ///
-  /// - Parameter body: A closure that is called with the number of each entry, and with the key of
-  ///   the entry if the key was read.
+  /// - Parameter body: A closure that is called with the object number of each entry. It also
+  ///   receives the key of the entry, or `nil` if the entry was looked up by a complete key.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {

@@ -184,7 +184,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all later changes to the list, for one observer.
+  /// A stream of all changes to the list from now on, for one observer.
   ///
   /// Each change is delivered once, in order; undelivered changes are buffered. A change is
   /// reported only if objects were removed, inserted or moved, or if their values changed. The

@@ -1,11 +1,12 @@
-/// A directory of the lists that an object of an entity may belong to.
+/// A directory that finds the live lists to which an object of an entity may belong.
 ///
 /// If the predicate of a list requires certain values of a property, the directory finds the list
-/// by an object's value of that property. So if there are a thousand lists with different
-/// requirements, only a few of them have to evaluate each object. A search may return lists that
-/// the object does not match, but it returns every list that the object matches.
+/// by an object's value of that property. Among a thousand lists with different requirements, only
+/// a few then have to evaluate each object. A search returns every list that the object belongs to,
+/// and may also return lists that it does not belong to.
 struct ListDirectory {
-  /// The lists that require ranges of values of one property, as an interval tree in an array.
+  /// The lists that require the value of one property to be in certain ranges, as an interval tree
+  /// in an array.
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []

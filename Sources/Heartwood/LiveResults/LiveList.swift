@@ -98,8 +98,11 @@ final class LiveList {
 
   /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: A closure that returns whether a value of the object has changed. It is
-  ///   called only for objects in the list.
+  /// - Parameters:
+  ///   - number: The number of the object.
+  ///   - keys: The new sort keys of the object, or `nil` if it does not match the request.
+  ///   - isUpdated: A closure that returns whether a value of the object has changed. It is called
+  ///     only for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -159,8 +162,9 @@ final class LiveList {
     }
   }
 
-  /// If the list has a fetch limit and has become too short, fetches the entries that now belong at
-  /// its end, and returns their numbers.
+  /// Fetches more entries if the list has a limit and has become too short.
+  ///
+  /// - Returns: The numbers of the added entries.
   private func refill() throws -> [ObjectNumber] {
     guard !isComplete, let limit = query.limit, tree.count < query.offset + limit else { return [] }
     let found = try query.fetch(feed.storeContext)
@@ -193,7 +197,8 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// Returns the difference from an earlier list, or `nil` if there is none.
+  /// Returns the change that leads from an earlier list to this one, or `nil` if no objects were
+  /// removed, inserted or moved.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)

@@ -1,6 +1,6 @@
-/// The resolved request of a list.
+/// The query of a live list.
 ///
-/// It fetches the list, and evaluates the conditions for individual objects.
+/// It fetches the list, and evaluates the conditions of the request for individual objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
@@ -31,7 +31,7 @@ final class LiveQuery {
   /// The slot of the property by which ``ListDirectory`` finds the list, and the ranges of values
   /// that the list requires.
   ///
-  /// `nil` if any object may belong to the list.
+  /// `nil` if no condition of the request can be used to find the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
@@ -43,7 +43,7 @@ final class LiveQuery {
   private let scope: QueryScope
   /// The closure that sorts objects, or `nil` if the request orders them by stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
-  /// The closure that returns the entries that the limit and the offset of the request select.
+  /// The closure that applies the offset and the limit of the request to the entries.
   private let page: ([Entry]) -> [Entry]
 
   /// Resolves the request of a list.
@@ -82,7 +82,8 @@ final class LiveQuery {
 
   /// Updates the plan if any object named in the predicate has been renumbered.
   ///
-  /// - Returns: Whether the plan has new object numbers.
+  /// - Returns: Whether the object numbers in the plan have changed since the list was fetched, or
+  ///   `false` if no object has been renumbered since the last call.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
@@ -180,7 +181,8 @@ final class LiveQuery {
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
-  /// Returns the result of a fetch as objects with their values.
+  /// Returns the result of a fetch that must create the objects, because they are sorted in memory
+  /// or belong to a child context.
   private func fetchObjects(_ storeContext: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
     let candidates = try storeContext.candidates(plan, includesPendingChanges, .object)
@@ -217,8 +219,8 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// Returns the values that the object's attributes and to-one relationships have in memory, by
-  /// slot.
+  /// Returns the values of the object's attributes and to-one relationships by slot, and loads the
+  /// object if it is a fault.
   func columnValues() throws -> [StoredValue] {
     // Load a fault, which would otherwise have the declared values.
     source?.fire(self)
