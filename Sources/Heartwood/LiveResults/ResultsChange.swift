@@ -12,8 +12,10 @@ public struct ResultsChange: Sendable {
   /// other. The first save of an object changes its ID: the temporary ID is removed, and the
   /// permanent ID is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// The objects that were not removed, inserted or moved, but whose attributes or to-one
-  /// relationships have new values, in list order.
+  /// The IDs, in list order, of the objects that have new values in attributes or to-one
+  /// relationships.
+  ///
+  /// Removed, inserted and moved objects are not included.
   public let updated: [ManagedObjectID]
   /// The difference between the old and new section names; empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>

@@ -1,9 +1,9 @@
 /// The edits that turn one version of a list into another: removed entries with their old
 /// positions, and inserted entries with their new positions.
 ///
-/// An entry that was removed and then reinserted at the same position, relative to the entries that
-/// stayed, counts as an entry that stayed. The edits are enough to convert between the old and new
-/// positions of all entries that stayed.
+/// An entry that was removed and then reinserted at the same place among the entries that stayed
+/// counts as one of them. For an entry that stayed, the edits are enough to compute the new
+/// position from the old one, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -47,8 +47,9 @@ struct ResultsEdits {
     self.inserted.removeAll { returned.contains($0.entry.number) }
   }
 
-  /// Returns the edits that turn one list into another, and the entries that need not move.
+  /// Returns the edits that turn `old` into `new`, and the numbers of the entries that do not move.
   ///
+  /// - Parameter areTogether: A closure that returns whether two entries are in the same section.
   /// - Complexity: O(n log n) for lists of n entries.
   static func between(
     _ old: [Entry], _ new: [Entry], areTogether: (Entry, Entry) -> Bool
@@ -70,10 +71,11 @@ struct ResultsEdits {
     return (edits, stays)
   }
 
-  /// Returns the indices of a longest increasing subsequence, whose elements need not move.
+  /// Returns the indices of the elements that form a longest increasing subsequence.
   ///
-  /// For each length, the method keeps track of the smallest element that can end an increasing
-  /// subsequence of that length (C. Schensted, 1961).
+  /// If the elements are the old positions of entries in their new order, these entries need not
+  /// move. For each length, the method keeps track of the smallest element that can end an
+  /// increasing subsequence of that length (C. Schensted, 1961).
   static func longestIncreasingSubsequence(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []
@@ -107,17 +109,21 @@ struct ResultsEdits {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// Returns the number of entries before a position that stayed in the list, or `nil` if the entry
-  /// at the position did not stay.
+  /// Returns how many of the entries before `position` stayed in the list, or `nil` if the entry at
+  /// `position` did not stay.
+  ///
+  /// - Parameter others: The entries that did not stay, by position.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
     if index < others.count, others[index].position == position { return nil }
     return position - index
   }
 
-  /// Returns the position of an entry that stayed.
+  /// Returns the position of an entry that stayed in the list.
   ///
-  /// - Parameter stayed: The number of entries before it that stayed as well.
+  /// - Parameters:
+  ///   - stayed: The number of entries before this entry that stayed as well.
+  ///   - others: The entries that did not stay, by position.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {

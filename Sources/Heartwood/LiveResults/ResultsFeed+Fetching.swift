@@ -1,7 +1,8 @@
 // Refetches lists if that is cheaper than examining the changes.
 extension ResultsFeed {
-  /// The number of changed rows at which the cost of examining them is first compared with that of
-  /// refetching the lists.
+  /// The minimum number of changed rows for which the feed considers refetching the lists.
+  ///
+  /// If fewer rows have changed, the feed examines each of them.
   private static let manyRows = 2000
   /// The cost of examining a changed object, or of comparing an object that stays in a list,
   /// relative to the cost of reading one row sequentially.

@@ -2,17 +2,17 @@
 ///
 /// Changes come from two sources. The context reports changes to its own objects, which are
 /// recorded as they happen. Other changes are found by comparing the generation that the lists show
-/// with the generation that the context reads now. Each changed object is examined once, and only
-/// the lists that it may belong to evaluate it.
+/// with the generation that the context reads now. Each changed object is examined once, and is
+/// evaluated only by those lists to which it may belong.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directory of the lists of each entity, or `nil` if the directories must be rebuilt, for
-  /// example because a list was added or removed.
+  /// The directory of each entity's lists, by entity; `nil` if the directories must be rebuilt.
   ///
-  /// Lists that are always refetched are not in any directory.
+  /// They must be rebuilt, for example, after a list has been added or removed. Lists that are
+  /// always refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
@@ -92,8 +92,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Updates all lists to the results that fetches would return now.
   ///
-  /// If rows cannot be read, the lists are unchanged, and the context records the error as it does
-  /// if a fault cannot be loaded.
+  /// If rows cannot be read, the lists are unchanged. The context then records the error, as if a
+  /// fault could not be loaded.
   func updateLists() {
     do { try update() } catch { storeContext.recordFaultError(error) }
   }
@@ -126,8 +126,9 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Runs `body` while the context reads only the generation of a view, even if the context is not
-  /// pinned.
+  /// Runs `body` while the context is temporarily pinned to `view`.
+  ///
+  /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
   private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
     guard storeContext.parent == nil else { return try body() }
     let before = storeContext.pin
@@ -138,7 +139,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Determines the changes and applies them to the lists.
   ///
-  /// - Returns: Closures that notify the observers of the changed lists, for the caller to call.
+  /// - Returns: Closures that notify the observers of the changed lists. The caller must call them.
   private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
     var numbers: Set<ObjectNumber> = []
     for object in changed { numbers.insert(object.number) }
@@ -188,9 +189,10 @@ final class ResultsFeed: ContextFollower {
     return notifications
   }
 
-  /// Returns the objects whose rows or members differ between the shown generation and a new one,
-  /// or `nil` if they cannot be determined, or if there are so many that refetching the lists is
-  /// cheaper.
+  /// Returns the objects whose rows or members differ between the shown generation and `view`.
+  ///
+  /// The result is `nil` if these objects cannot be determined, or if there are so many that
+  /// refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -280,8 +282,8 @@ final class ResultsFeed: ContextFollower {
     storeContext.registered[number]?.takeUnretainedValue()
   }
 
-  /// Returns the object with the given number if the query includes unsaved changes and the object
-  /// has any; otherwise `nil`.
+  /// Returns the object with the given number if the object has unsaved changes and the query
+  /// includes such changes; otherwise `nil`.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -308,9 +310,9 @@ final class ResultsFeed: ContextFollower {
     ManagedObjectID(number, storeContext.model.space)
   }
 
-  /// Loads objects, in the order of their rows.
+  /// Loads objects, reading the rows of each entity in ascending order.
   ///
-  /// - Returns: The objects, which the caller must retain.
+  /// - Returns: The loaded objects, in no particular order. The caller must retain them.
   func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
     guard storeContext.parent == nil, let shownView else { return [] }
     var loaded: [ManagedObject] = []

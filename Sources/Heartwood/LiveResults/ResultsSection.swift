@@ -26,7 +26,7 @@ public struct ResultsSection<M: ManagedObject> {
   }
 }
 
-/// The number of objects for each section value, in list order.
+/// The sections of a list, in list order, with the number of objects in each section.
 struct SectionCounts {
   struct Section {
     let value: StoredValue
@@ -37,7 +37,11 @@ struct SectionCounts {
 
   init() {}
 
-  /// Counts the entries of each section; the entries must be sorted.
+  /// Counts the entries of each section.
+  ///
+  /// - Parameters:
+  ///   - entries: The entries of the list, in list order.
+  ///   - term: The sort term that defines the sections, or `nil` if the list has no sections.
   init(_ entries: [ResultsTree.Entry], _ term: FetchOrder.Term?) {
     guard let term else { return }
     for entry in entries {

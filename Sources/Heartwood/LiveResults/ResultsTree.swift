@@ -2,8 +2,8 @@
 ///
 /// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
 /// object to its leaf. Looking up, inserting or removing an object, or finding its position,
-/// touches only one leaf and its ancestors. Empty nodes are removed, but nodes are never merged, so
-/// the space that removed entries leave in a node remains available for new ones.
+/// therefore visits only a few nodes on each level of the tree. Empty nodes are removed, but nodes
+/// are never merged, so a node keeps the space of removed entries for new ones.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {

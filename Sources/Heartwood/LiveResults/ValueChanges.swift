@@ -1,5 +1,6 @@
-/// Determines whether the values of objects differ from those that the lists of a feed show, and
-/// caches the result for each object.
+/// Determines whether an object's values differ from the values that a feed's lists show for it.
+///
+/// The result for each object is cached.
 final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?

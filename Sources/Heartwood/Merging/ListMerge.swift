@@ -4,9 +4,9 @@ struct ListMerge {
   let base: [ObjectNumber]?
   /// The list in the store.
   let theirs: [ObjectNumber]
-  /// The object's list, or `nil` if it is not loaded.
+  /// The list in this context, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
-  /// Whether the object's order wins if both sides changed the order.
+  /// Whether the order of ``mine`` wins if both sides changed the order.
   let prefersMine: Bool
 
   /// Returns the merged list, with each member once.
@@ -36,10 +36,10 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns `list` with the members that only `others` contains, each inserted after its
-  /// predecessor in `others`.
+  /// Inserts the members that only `others` contains into `list`, and returns the result.
   ///
-  /// Such members at the end of `others` are appended.
+  /// Each of these members is placed after its predecessor in `others`. Those at the start or end
+  /// of `others` are placed at the start or end of the result.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

@@ -4,10 +4,10 @@ extension ManagedObjectContext {
   /// Whether the context automatically merges the changes that other contexts save.
   ///
   /// The context merges new history transactions before each fetch and save, in the same way as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Its objects do not change between
-  /// these points. A child context merges after its parent has saved. The container's
-  /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. Automatic
-  /// merging requires the history.
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these points, saves by other
+  /// contexts do not affect its objects. A child context merges after its parent has saved. The
+  /// container's ``PersistentContainer/viewContext`` merges as soon as another context has saved.
+  /// Automatic merging requires the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
@@ -114,7 +114,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes the child contexts that merge automatically, after this context has saved.
+  /// Refreshes every child context with automatic merging, so that it shows the save that this
+  /// context has just made.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
@@ -170,8 +171,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges a save by another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
-  /// does for a history transaction.
+  /// Merges the changes that another context has saved, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
   ///
   /// This method does not require the history.
   ///

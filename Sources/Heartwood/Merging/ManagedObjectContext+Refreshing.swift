@@ -1,6 +1,8 @@
 extension ManagedObjectContext {
-  /// Turns an object into a fault or, if `mergeChanges` is `true`, reads it again and keeps its
-  /// unsaved changes.
+  /// Turns an object into a fault, or reads it again and keeps its unsaved changes.
+  ///
+  /// The object is read again only if `mergeChanges` is `true` and the object has unsaved changes.
+  /// New objects and faults are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
@@ -131,11 +133,13 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Discards edits to members that other contexts have made as well, and merges changed ordered
-  /// lists with those of the store or of the parent.
+  /// Merges the unsaved edits to the members of relationships with the members in the store or in
+  /// the parent context.
   ///
-  /// For an unordered one-to-many relationship, the references of the members determine the result;
-  /// see ``moveEdit(of:_:)``.
+  /// An addition or removal that another context has also made is discarded. An ordered list with
+  /// unsaved changes is merged with the current list. Unordered one-to-many relationships are
+  /// skipped, because the references of their members determine the result; see
+  /// ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     for (slot, before) in changes.members {
@@ -178,8 +182,8 @@ extension ManagedObjectContext {
   /// Adjusts the unsaved edit of a reference if another context has also changed the reference.
   ///
   /// The edit then removes the object from the owner that the other context assigned, rather than
-  /// from the previous owner. Otherwise, two owners would show the object as a member: the target
-  /// of the reference in this context, and its target in the generation that was read.
+  /// from the previous owner. Otherwise, two owners would show the object as a member: the one that
+  /// this context assigned, and the one that the other context assigned.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -216,7 +220,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal belongs to this context's edit of the object's own reference.
+  /// The removal is recorded as an unsaved change of `owner`. It is necessary because this context
+  /// has set the object's reference to another owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

@@ -1,10 +1,10 @@
 /// A policy that determines how a save handles conflicts.
 ///
-/// Two kinds of objects are in conflict: those that another context has changed since they were
-/// read, and those that would have the same unique values.
+/// An object is in conflict if another context has changed it since it was read, or if it would
+/// have the same unique values as another object.
 ///
-/// The merge-by-property policies and custom policies keep each change to a property that only one
-/// side has changed. The policies have the same meanings as in Core Data.
+/// With a merge-by-property or custom policy, a change to a property is kept if only one side has
+/// changed the property. The policies work in the same way as those of Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -31,9 +31,10 @@ public struct MergePolicy: Sendable {
 
   /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// The closure is called for each object that both this context and another one have changed or
-  /// deleted. If the closure throws, the save fails with the same error. Properties that the
-  /// closure does not set are merged as with ``mergeByPropertyObjectTrump``.
+  /// The closure is called for each object that this context and another one have both changed, or
+  /// that one has changed and the other has deleted. If the closure throws, the save fails with the
+  /// same error. Properties that the closure does not set are merged as with
+  /// ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -51,8 +52,8 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// A conflict for a custom policy to resolve: an object that both this context and another one
-/// changed.
+/// A conflict for a custom policy to resolve: an object that this context and another one have both
+/// changed, or that one has changed and the other has deleted.
 public struct MergeConflict: Sendable {
   /// The ID of the object.
   public let objectID: ManagedObjectID

@@ -28,7 +28,7 @@ public struct Derived: EntityRule {
   }
 }
 
-/// The computation of an attribute of type `Value` for objects of class `Owner`.
+/// A way to compute a derived attribute of type `Value` in objects of class `Owner`.
 public struct Derivation<Owner, Value: AttributeValue> {
   let formula: DerivationFormula
 }

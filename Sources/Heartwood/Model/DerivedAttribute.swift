@@ -31,8 +31,9 @@ struct DerivedAttribute {
 /// The dependency is stored in the other entity's description, because the attribute must be
 /// recomputed when one of that entity's objects changes.
 struct Dependency {
-  /// The entity with the derived attribute, from which `relationship` leads to the source objects.
+  /// The entity with the derived attribute.
   unowned let entity: EntityDescription
+  /// The relationship that leads from `entity` to the source objects.
   let relationship: PropertyDescription
   /// The slot of the source attribute, or `nil` if the derivation only counts the objects.
   let slot: Int?

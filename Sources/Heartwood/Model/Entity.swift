@@ -1,4 +1,4 @@
-/// The stored name of a class, and the rules for all of its objects.
+/// The declaration of a class for the store: the class's name there, and the rules for its objects.
 ///
 /// ```swift
 /// override class var entity: Entity {

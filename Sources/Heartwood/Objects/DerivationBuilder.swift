@@ -54,7 +54,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the property that a derivation names as its relationship or as its source attribute.
+  /// Returns the property that a derivation uses as its relationship or as its source attribute.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription

@@ -1,11 +1,13 @@
 import Synchronization
 
-/// Records which objects are hashed during an in-place mutation of a member set.
+/// Records which objects are hashed during an in-place mutation of a member set, so that the added
+/// and removed members can be found without comparing the entire sets.
 ///
 /// Inserting an object into a set hashes the object. Therefore, only hashed objects can be new
-/// members, unless the set was replaced with another one. If the members added and removed among
-/// the hashed objects account for the change in the number of members, no other member was removed.
-/// Objects that other threads hash are recorded too, which is harmless.
+/// members, unless the set was replaced with another one. A removed member need not have been
+/// hashed. However, if the hashed objects that were added or removed account for the change in the
+/// number of members, no other member was removed. Objects that other threads hash are recorded
+/// too, which is harmless.
 enum HashRecorder {
   /// The maximum number of objects that a recording stores.
   ///
@@ -62,10 +64,10 @@ enum HashRecorder {
   }
 }
 
-/// A view of a set of objects that can be searched by address.
+/// A view of a set of objects in which objects are looked up by address.
 ///
-/// A recorded object may already have been deallocated, so the object itself must not be used.
-/// Looking up its address is safe.
+/// An object that ``HashRecorder`` has recorded may already have been deallocated, so the object
+/// itself must not be used. Looking up its address is safe.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier

@@ -1,6 +1,6 @@
 public import Observation
 
-/// An object of the graph, which represents a row of the store or a row that a save will insert.
+/// An object that represents a row of the store, or a row that the next save will insert.
 ///
 /// Declare a subclass for each kind of object, with the wrappers ``Attribute``, ``ToOne``,
 /// ``ToMany``, ``OrderedToMany`` and ``Transient``:
@@ -14,7 +14,8 @@ public import Observation
 ///
 /// An object belongs to one context and can be used only there, by one thread at a time. Two
 /// objects are equal if they are identical; each context has its own object for a row. A fetched
-/// object is a *fault*, whose values are not loaded, until one of its properties is used.
+/// object has its values in memory. An object that is reached through a relationship may be a
+/// *fault*: its values are then loaded when one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires; empty for most objects.
   // This and the following variables skip exclusivity checks, because every property access reads

@@ -78,8 +78,9 @@ extension ManagedObject {
     }
   }
 
-  /// Adds a member to a to-many relationship, if its members are loaded, without notifying
-  /// observers.
+  /// Adds a member to a to-many relationship without notifying observers.
+  ///
+  /// If the members are not loaded, this method does nothing.
   ///
   /// - Parameter position: The position in an ordered relationship; by default the end.
   final func insertMember(
@@ -98,10 +99,12 @@ extension ManagedObject {
     }
   }
 
-  /// Removes a member from a to-many relationship, if its members are loaded, without notifying
-  /// observers.
+  /// Removes a member from a to-many relationship without notifying observers.
   ///
-  /// - Returns: The position that the member had in an ordered relationship; otherwise `nil`.
+  /// If the members are not loaded, this method does nothing.
+  ///
+  /// - Returns: The former position of the member, or `nil` if the relationship is unordered or did
+  ///   not contain the member.
   @discardableResult
   final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) -> Int? {
     defer { withExtendedLifetime(self) {} }
@@ -154,7 +157,8 @@ extension ManagedObject {
 
   /// Clears the relationships of this object, and adds the related objects to `objects`.
   ///
-  /// A to-one target that has other owners is only released, because this cannot deallocate it.
+  /// A to-one target that has other owners is not added, because releasing it here does not
+  /// deallocate it.
   private func moveRelated(to objects: inout [ManagedObject]) {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {

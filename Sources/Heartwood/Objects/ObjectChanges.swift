@@ -81,9 +81,10 @@ struct MemberChanges {
     return edit
   }
 
-  /// Replaces objects with their successors.
+  /// Replaces objects with the objects into which they were merged.
   ///
-  /// - Parameter successors: The replacement for each key; other objects are kept.
+  /// - Parameter successors: A map from each merged object to its successor. Objects that are not
+  ///   in the map are kept.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }
     added = MemberSet(added.map { successors[$0] ?? $0 })

@@ -108,7 +108,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property whose field has no value in the record to the property's value in `constants`.
+  /// Sets the property of a field that has no value in the record, using the value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

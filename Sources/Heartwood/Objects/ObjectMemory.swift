@@ -43,8 +43,8 @@ extension ManagedObject {
 
   /// Returns the offset of a property wrapper in an object.
   ///
-  /// No other code may run while the pointer to the wrapper is in use, because that code could
-  /// access the same property.
+  /// Taking the address of the wrapper requires exclusive access to it. The closure must not call
+  /// any other code, because that code could access the same property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner

@@ -1,8 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Records the property wrappers of an object that the schema creates in order to inspect its
-/// class.
+/// Records the property wrappers of a class while the schema creates an object of the class.
 ///
 /// Wrappers register when they are initialised: those of a subclass before those of its superclass,
 /// and those of one class in the order of their declaration. The options of a declaration are

@@ -113,9 +113,10 @@ public struct Schema: Sendable {
 }
 
 extension AnyKeyPath {
-  /// A description of the key path by its root and value types.
+  /// A description of the key path for error messages.
   ///
-  /// The key path's own description contains property names only in some builds.
+  /// It names the root and value types, because the key path's own description contains property
+  /// names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -129,9 +129,9 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object into the context of the object to which it is about to be related.
+  /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
-  /// Does nothing if this object is already in a context, or if the other object is in none.
+  /// Does nothing if this object is or was in a context, or if `other` is in none.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

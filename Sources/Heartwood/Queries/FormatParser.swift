@@ -205,7 +205,7 @@ struct FormatParser {
 
   /// Parses the operand of a minus sign.
   ///
-  /// A number literal includes the sign, because the least integer does not fit without it.
+  /// The sign becomes part of a number literal, because the least integer does not fit without it.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -385,7 +385,7 @@ enum FormatStep {
 }
 
 extension QueryExpression {
-  /// Returns the result of following a path from this expression.
+  /// Returns an expression that follows a path, starting at the value of this expression.
   ///
   /// The steps after an aggregate lead to the property that is aggregated.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {

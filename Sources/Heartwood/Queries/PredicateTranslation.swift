@@ -1,6 +1,6 @@
 import Foundation
 
-/// Translates a Foundation predicate to a query expression.
+/// Translates a Foundation predicate into a query expression.
 ///
 /// The nodes of a `Predicate` are generic types without a common protocol. Each supported node type
 /// conforms to ``TranslatableNode`` unconditionally, so that the node is recognised even if one of
@@ -59,7 +59,7 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
-  /// Returns a description of a node that is as close to the source code as possible.
+  /// Returns a description of a node for error messages, as close to the source code as possible.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"

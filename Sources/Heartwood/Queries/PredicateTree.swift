@@ -1,4 +1,4 @@
-/// A predicate that is composed of other predicates with `and`, `or` and `not`.
+/// A predicate that may be composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
 /// if a loop adds one term at a time, so no code may recurse through a tree without a depth limit.
@@ -111,8 +111,8 @@ final class PredicateTree: @unchecked Sendable {
 extension QueryExpression {
   /// The maximum nesting depth of a predicate.
   ///
-  /// Code that processes an expression recurses once per level. At this depth, the recursion fits
-  /// in the smallest stack that a thread can have, which is 512 KiB.
+  /// Code that processes an expression recurses once per level. Up to this depth, the recursion
+  /// fits even in a stack of 512 KiB.
   static var maxDepth: Int { 64 }
   /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }

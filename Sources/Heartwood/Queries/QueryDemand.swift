@@ -1,7 +1,6 @@
-/// A necessary condition for an object to match a predicate, which an index or a key lookup can
-/// test.
+/// A necessary condition of a predicate that an index or a key lookup can test.
 ///
-/// Every matching object passes the test, but objects that do not match may pass it too.
+/// Every object that matches the predicate passes the test, but other objects may pass it too.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {

@@ -65,8 +65,8 @@ extension QueryResolver {
         + "Codable type can be compared only with nil.")
   }
 
-  /// Returns a function that reads a term's value and removes the differences that `options`
-  /// ignores.
+  /// Returns a function that reads a term's value and folds its case and diacritics as `options`
+  /// require.
   private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }

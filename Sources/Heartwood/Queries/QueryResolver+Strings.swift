@@ -147,7 +147,9 @@ struct Wildcards {
     if isEscaped { elements.append(.character("\\")) }
   }
 
-  /// The characters before the first wildcard, with which every matching string starts.
+  /// The characters before the first wildcard.
+  ///
+  /// Every matching string starts with these characters.
   var prefix: String {
     var result = ""
     for case .character(let character) in elements.prefix(while: { $0 != .one && $0 != .many }) {

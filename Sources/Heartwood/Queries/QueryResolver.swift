@@ -1,7 +1,7 @@
 import Foundation
 
-/// Resolves the names of a predicate for an entity, checks the types, and compiles the predicate to
-/// closures that are called for each row.
+/// Resolves the names in a predicate on an entity, checks the types, and compiles the predicate
+/// into closures that are called for each row.
 ///
 /// Resolving throws `unknownProperty` for a name that the entity does not have, and
 /// `unsupportedPredicate` for an unsupported expression. A resolved predicate throws only if the
@@ -172,8 +172,8 @@ final class QueryResolver {
 
   /// Resolves a constant.
   ///
-  /// If the constant is an object ID, it is replaced with the object's current number, because the
-  /// object may have been saved since the ID was read.
+  /// If the constant is an object ID, the term uses the object's current number, because a save may
+  /// have replaced the temporary number in the ID.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
