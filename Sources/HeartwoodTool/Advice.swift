@@ -2,10 +2,10 @@ import HeartwoodEngine
 
 /// Adds advice to the messages of engine errors.
 enum Advice {
-  /// Returns the message of an error, followed, for some kinds of errors, by the command to run
-  /// next.
+  /// Returns the message of an error.
   ///
-  /// The engine's own message cannot name the command, because the engine does not know this tool.
+  /// For some kinds of errors, the command to run next is appended. The engine's own message cannot
+  /// name the command, because the engine does not know this tool.
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {
     let sentence = error.description
     let path = invocation.path

@@ -6,6 +6,8 @@ import HeartwoodEngine
 /// memory.
 final class EntryDocument {
   /// An entry of the document.
+  ///
+  /// If the document lists only keys, all properties of the value are `nil`.
   struct Entry: Encodable {
     /// The components of the key, or `nil` if its bytes are not a valid encoding.
     private let key: [Component]?

@@ -1,6 +1,6 @@
 extension Store {
-  /// Calls `body` for every key whose entry differs between two generations, ordered by keyspace
-  /// name and key.
+  /// Calls `body` for every key whose entry differs between two generations, in the order of the
+  /// keyspace names and keys.
   ///
   /// The changes are those that turn `source` into `target`, whichever of the two is newer. A value
   /// that was rewritten with the same bytes is not a change, and neither is the creation or removal
@@ -8,16 +8,16 @@ extension Store {
   /// encoded bytes.
   ///
   /// - Parameters:
-  ///   - source: A snapshot of this store at the first generation.
-  ///   - target: A snapshot of this store at the second generation.
-  ///   - isWanted: A function that returns whether to compare the keyspace with the given name. If
-  ///     it is omitted, all keyspaces are compared.
+  ///   - source: The snapshot before the changes, taken from this store.
+  ///   - target: The snapshot after the changes, taken from this store.
+  ///   - isWanted: A closure that receives the name of a keyspace, and returns whether to report
+  ///     the changes in that keyspace. If it is omitted, the changes in all keyspaces are reported.
   ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
-  /// - Complexity: Reads the catalog, and each page that was written or freed between the two
-  ///   generations, a few times, regardless of the size of the store. Needs memory for one key of
-  ///   each changed leaf.
+  /// - Complexity: The cost depends on the number of changes, not on the size of the store: the
+  ///   catalog and each page that was written or freed between the two generations are read a few
+  ///   times. One key of each changed leaf is kept in memory.
   public func changes(
     from source: Snapshot, to target: Snapshot,
     where isWanted: (_ keyspace: String) -> Bool = { _ in true },

@@ -63,8 +63,9 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer of a store's commits, which stays registered with the store's signal until it is
-/// deallocated.
+/// An observer of a store's commits.
+///
+/// The observer stays registered with the store's signal until it is deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
@@ -110,7 +111,7 @@ private final class CommitObserver: @unchecked Sendable {
     }
   }
 
-  /// Returns the signal of the store's current core.
+  /// Returns the signal of the store's current core, after registering this observer with it.
   ///
   /// The core may have changed since the observer was created, because a read-only store replaces a
   /// core without shared counters once another process has opened the store for writing.

@@ -28,7 +28,8 @@ extension Store {
   ///
   /// - Parameter progress: A closure that is called on this thread between transactions, at least
   ///   ten times a second on common disks.
-  /// - Returns: The result. While older snapshots are held, the file does not become shorter.
+  /// - Returns: The result. If an older generation is live, the file is truncated only after that
+  ///   generation has been released; see ``CompactionResult/blockingGeneration``.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
   ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
   /// - Complexity: Reads and writes each moved page and its parent once; a checkpoint writes them
@@ -40,7 +41,8 @@ extension Store {
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts the store in transactions of the given size.
+  /// Compacts the store in transactions that each move or read pages of up to `stepByteCount` bytes
+  /// in total.
   ///
   /// For tests.
   @discardableResult

@@ -1,6 +1,7 @@
 extension Store {
-  /// Copies a snapshot into a new store, while other threads and processes may continue to read and
-  /// write this store.
+  /// Copies a snapshot into a new store.
+  ///
+  /// Other threads and processes can read and write this store during the copy.
   ///
   /// The copy is independent: it has its own identity and history, the same page and segment size,
   /// no free pages, and an empty log. The copy is written to a directory whose path is `path` with
@@ -8,7 +9,7 @@ extension Store {
   /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
   /// the same path removes the remains of an interrupted one.
   ///
-  /// Every copied page is verified. A copy of a store in memory is also in memory.
+  /// Every copied page is verified. A copy of an in-memory store is also in memory.
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.

@@ -37,8 +37,8 @@ extension Store {
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
   ///   `foreignStore` if the files were replaced in the meantime; `closed`, `corrupt` or `io`.
   ///   After an error, the store remains suspended.
-  /// - Complexity: The same as ``snapshot(at:)-(Generation)`` for a generation of which this
-  ///   process holds no snapshot.
+  /// - Complexity: The same as ``snapshot(at:)-(Generation)`` for a generation that this process
+  ///   does not hold.
   public func resume() throws {
     try requireOpen()
     // If this thread is in a write, the store is not suspended, and the thread must not wait for

@@ -43,8 +43,8 @@ public final class Store: Sendable {
   /// paths, the `Store` objects share their state and use the options of the first one.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `notAStore`, `incompatibleFormat` or `corrupt` if the files at the path are not a store,
-  ///   have a format that this version cannot read, or are damaged; `unsupportedFileSystem` on a
+  ///   `notAStore` if the files at the path are not a store; `incompatibleFormat` if this version
+  ///   cannot read their format; `corrupt` if they are damaged; `unsupportedFileSystem` on a
   ///   network file system, or where open-file-description locks do not work; `io` or `diskFull`.
   /// - Complexity: Reads the footers of the log's segments, or the group headers of segments
   ///   without a footer, and verifies the pages of commits that are not known to be synced. Syncs
@@ -53,9 +53,9 @@ public final class Store: Sendable {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
 
-  /// Opens a store on any file system.
+  /// Opens a store on the given file system.
   ///
-  /// For tests and for stores in memory.
+  /// For tests and in-memory stores.
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -102,12 +102,12 @@ public final class Store: Sendable {
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation, or the newest one if nothing was changed.
-  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
-  ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
-  ///   open, after which nothing has changed either; `io` if the system refused a resource, such as
-  ///   a descriptor, after which writing can continue (guarantee F8); `io` or `writesDisabled`
-  ///   after any other failure, in which case the commit is either complete or absent, and the
-  ///   store accepts no writes until it is reopened.
+  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`; `foreignStore` if
+  ///   files of the store were deleted or replaced while it was open. After these errors, nothing
+  ///   has changed. If the system refused a resource, such as a descriptor, throws `io`, and
+  ///   writing can continue (guarantee F8). Any other failure throws `io` or `writesDisabled`: the
+  ///   commit is then either complete or absent, and the store accepts no writes until it is
+  ///   reopened.
   /// - Complexity: One page write for each changed page, and one more for about every 300 of them;
   ///   for `.full`, one sync that is shared by all commits waiting at the time.
   @discardableResult
@@ -186,8 +186,11 @@ public final class Store: Sendable {
 
   // MARK: Maintenance
 
-  /// Writes pages from the log back to the page file, except pages whose older contents a live
-  /// generation still needs, and deletes the log segments that are no longer needed.
+  /// Writes pages from the log back to the page file, and deletes the log segments that are no
+  /// longer needed.
+  ///
+  /// A page is not written back while a live generation still reads the page's older contents from
+  /// the page file.
   ///
   /// Checkpoints run automatically as the log grows. Call this method to run one at a time of your
   /// choice.
@@ -230,11 +233,12 @@ public final class Store: Sendable {
         files: files, table: table, own: core.holder, lastCheckpointError: maintenance.error)
   }
 
-  /// Closes the store: runs a last checkpoint, records the durable watermark, and releases its
-  /// locks.
+  /// Closes the store.
   ///
-  /// Later operations throw `closed`. Snapshots that are still held remain readable, and keep the
-  /// store locked until the last of them has been released. Closing a store twice has no effect.
+  /// Closing the last `Store` object that this process has for a store also runs a last checkpoint,
+  /// records the durable watermark, and releases the store's locks. Later operations on a closed
+  /// object throw `closed`. Snapshots that are still held remain readable, and keep the store
+  /// locked until the last of them has been released. Closing a store twice has no effect.
   ///
   /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
   ///   store is closed in any case. Durable commits remain durable. If an error is thrown, commits
@@ -268,7 +272,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Checks that a snapshot was taken from this store since it was opened.
+  /// Checks that a snapshot was taken from this store after the store was opened.
   ///
   /// - Throws: `foreignStore` if it was not.
   func require(_ snapshot: Snapshot) throws(StorageError) {

@@ -1,4 +1,5 @@
-/// Copies a snapshot into a new store, which gets its final name when it is complete.
+/// Copies a snapshot into a new store, and renames that store to its final name once it is
+/// complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -78,7 +79,7 @@ struct StoreCopy {
     }
   }
 
-  /// Removes the files that an interrupted copy to the same path has left.
+  /// Removes the files that an interrupted copy to the same path has left behind.
   private func clear() throws(StorageError) {
     guard let names = try files.fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {

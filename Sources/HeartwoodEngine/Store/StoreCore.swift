@@ -58,8 +58,10 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Shuts down the shared state, either after a last checkpoint or without one, as if the process
-  /// had died.
+  /// Shuts down the shared state.
+  ///
+  /// - Parameter withCheckpoint: Whether to run a last checkpoint first. Without it, the files are
+  ///   left as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }

@@ -10,26 +10,25 @@ public struct StoreOptions: Sendable {
     case normal
   }
 
-  /// The method of reading pages.
+  /// How pages are read.
   public enum Access: Sendable {
-    /// Files are mapped into memory, and pages are read in place. This is the faster method.
+    /// Files are mapped into memory, and pages are read in place. This is faster.
     case mapped
     /// Pages are read into a bounded cache and verified there. Nothing outside this process, not
     /// even a media error, can change a page after it has been verified.
     case buffered
   }
 
-  /// The number of bytes in a page, which is a power of two from 4096 to 65536 and is fixed when
-  /// the store is created.
+  /// The page size of a new store in bytes: a power of two from 4096 to 65536.
   ///
-  /// An existing store keeps its page size. `Docs/DesignNotes/Experiments.md` contains the
-  /// measurements behind the default.
+  /// An existing store keeps the page size with which it was created.
+  /// `Docs/DesignNotes/Experiments.md` contains the measurements behind the default.
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The method of reading pages.
+  /// How pages are read.
   ///
-  /// A store in memory always uses `.buffered`.
+  /// An in-memory store always uses `.buffered`.
   public var access = Access.mapped
   /// Whether to open the store for reading only.
   ///
@@ -68,14 +67,15 @@ public struct StoreOptions: Sendable {
   /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes written to the log after which maintenance reclaims the frames that no
-  /// generation can read.
+  /// The number of bytes that must be written to the log before maintenance again reclaims the
+  /// frames that no generation can read.
   ///
   /// This limit applies only while older generations are held. It is raised if the held generations
   /// retain more than eight times this number of bytes.
   public var reclaimLogByteCount = 1536 << 10
-  /// The number of bytes in a log segment, which is a power of two and at least eight pages, and is
-  /// fixed when the store is created.
+  /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
+  ///
+  /// An existing store keeps the segment size with which it was created.
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.

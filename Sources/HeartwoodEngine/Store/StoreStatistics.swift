@@ -12,17 +12,16 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The upper bound on the log's size after the last log reclamation by this process, or `nil`
   /// before the first one.
   ///
-  /// The bound is the sum of three sizes. The first is one image of each page in the log,
-  /// multiplied by the number of held generations plus one for the newest. The others are the size
-  /// of the retained-frame map and the size of four segments. Frames written until the next
-  /// reclamation are not included.
+  /// The bound is the sum of three sizes: one image of each page in the log, for each held
+  /// generation and for the newest one; the retained-frame map; and four segments. It does not
+  /// include the frames that are written until the next reclamation.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
   ///
   /// If it cannot, only complete segments of the log are reclaimed, and the log may exceed
   /// ``logByteBound``.
   public var canPunchHoles = true
-  /// The oldest held generation, and the log space that it retains.
+  /// The oldest held generation and the log space that it retains, or `nil` if none is known.
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
@@ -33,8 +32,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
   /// A page index maps pages to their locations in the log. For each page that was changed since
-  /// the checkpointed generation, it contains about 10 bytes if such pages are adjacent, and 65 if
-  /// they are scattered.
+  /// the checkpointed generation, it uses about 10 bytes if such pages are adjacent, and about 65
+  /// if they are scattered.
   public var indexByteCount = 0
   /// The number of page-cache lookups, which occur only with `.buffered` access.
   public var cacheLookupCount = 0
@@ -106,7 +105,7 @@ public struct StoreStatistics: Hashable, Sendable {
 /// Any process that may read the store's `locks` file can hold either lock, even while the process
 /// is suspended.
 public struct LockWait: Hashable, Sendable {
-  /// The purpose of the lock: `"sync"` or `"maintenance"`.
+  /// The name of the lock: `"sync"` or `"maintenance"`.
   public var lock: String
   /// The duration of the wait so far.
   public var duration: Duration

@@ -21,9 +21,9 @@ public struct VerificationReport: Hashable, Sendable {
 /// Checks one generation, from the roots of its trees downwards, and the part of the log from which
 /// the generation is read.
 ///
-/// It checks that every page below the page count is either reachable exactly once or free, and
-/// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
-/// in an error.
+/// It checks that every page of the generation is either free or reachable exactly once, and that
+/// the pages' hashes and the trees' key order, separators, depths and counts are correct.
+/// Corruption results in findings, never in an error.
 final class Verification {
   private let files: StoreFiles
   private let state: GenerationState
@@ -125,8 +125,7 @@ final class Verification {
 
   // MARK: The log
 
-  /// Checks that the header of a segment with frames matches this store and the segment's position
-  /// in the log.
+  /// Checks that a segment's header matches this store and the segment's position in the log.
   ///
   /// A damaged header is ignored, because a power cut may destroy the header while the frames after
   /// it survive, and because the hashes of these frames are verified separately.
@@ -145,8 +144,8 @@ final class Verification {
   /// match the group headers.
   ///
   /// Two kinds of footers are not compared: the footer of the segment in which reading began,
-  /// because earlier commits in that segment were not read, and any footer that ends after the
-  /// checked generation, because that footer was written during the check.
+  /// because earlier commits in that segment were not read, and the footer of a segment whose last
+  /// commit is newer than the checked generation, because that footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {
@@ -164,10 +163,10 @@ final class Verification {
     }
   }
 
-  /// Verifies the retained frames and every commit in the log after the checkpointed generation, up
-  /// to the checked one.
+  /// Verifies the retained frames, and every commit in the log after the checkpointed generation,
+  /// up to the checked one.
   ///
-  /// The page images of each commit are verified too.
+  /// The page images of these commits are verified too.
   private func checkLog() throws(StorageError) {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
@@ -201,8 +200,8 @@ final class Verification {
     }
   }
 
-  /// Checks that every frame listed in the retained-frame map exists, and that every named
-  /// generation can be read.
+  /// Checks that every frame in the retained-frame map contains the page that the map lists for it,
+  /// and that every named generation can be read.
   private func checkRetained(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
     let block = ByteBlock(count: files.geometry.pageByteCount)
     defer { block.keep() }

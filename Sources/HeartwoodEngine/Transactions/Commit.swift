@@ -11,7 +11,10 @@ package struct Commit {
 
   /// Runs `body` while no other writer can run, and commits its changes as one generation.
   ///
-  /// - Parameter isDurable: Whether to return only once the commit survives a power cut.
+  /// - Parameters:
+  ///   - isDurable: Whether to return only once the commit survives a power cut.
+  ///   - timeout: The maximum number of milliseconds to wait for other writers, or `nil` for no
+  ///     limit.
   /// - Returns: The new generation, or the newest existing one if `body` changed nothing.
   package func run(
     isDurable: Bool, timeout: UInt64?,

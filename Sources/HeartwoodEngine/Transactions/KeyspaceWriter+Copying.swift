@@ -20,7 +20,8 @@ struct KeyspaceSource {
   ///
   /// A large value is copied in chunks.
   ///
-  /// - Returns: The number of bytes of the key and the value.
+  /// - Returns: The total size of the key and the value in bytes, or 0 if there is no current
+  ///   entry.
   mutating func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
     _ report: ProgressReport

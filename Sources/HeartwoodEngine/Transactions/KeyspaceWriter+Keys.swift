@@ -10,7 +10,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`, or returns `nil` if the key does not exist.
+  /// Calls `body` with the value of a key and returns its result, or returns `nil` if the key does
+  /// not exist.
   ///
   /// The span is valid only during the call, and only until this transaction makes a change.
   @inlinable
@@ -63,9 +64,10 @@ extension KeyspaceWriter {
     try put(key, value.span.bytes)
   }
 
-  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction.
+  /// Sets the value of a key to the bytes of a span.
   ///
-  /// This method works like ``put(_:_:)-(_,[UInt8])``.
+  /// The span may be borrowed from this transaction. Otherwise, this method works like
+  /// ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try set(key, value) }

@@ -36,12 +36,12 @@ extension KeyspaceWriter {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
   }
 
-  /// Appends the entries that `body` passes to the loader, in strictly ascending key order, after
-  /// the last key.
+  /// Appends entries after the last key of the keyspace.
   ///
-  /// This method works like ``load(_:)``, but the keyspace may already have entries. Use it, for
-  /// example, for a log or for rows with increasing numbers. It is several times faster than the
-  /// same number of `put`s.
+  /// `body` passes the entries to the loader in strictly ascending key order. This method works
+  /// like ``load(_:)``, but the keyspace may already have entries. Use it, for example, for a log
+  /// or for rows with increasing numbers. It is several times faster than the same number of
+  /// `put`s.
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.

@@ -1,6 +1,8 @@
 extension KeyspaceWriter {
-  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`,
-  /// or with `nil` for a missing key.
+  /// Looks up several integer keys in this transaction.
+  ///
+  /// `body` is called once for each key, in the order of `keys`, with the index of the key in
+  /// `keys` and its value, or `nil` if the key does not exist.
   ///
   /// This method is faster than separate reads, whatever the order of the keys, because it looks up
   /// the keys in batches whose memory accesses overlap. Each span is valid only during the call to
@@ -16,20 +18,18 @@ extension KeyspaceWriter {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each integer key in this transaction, in the order of `keys`,
-  /// or with `nil` for a missing key.
+  /// Looks up several integer keys in this transaction.
   ///
-  /// It works like ``getMany(_:_:)-([Int64],_)``.
+  /// This method works like ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each string key in this transaction, in the order of `keys`, or
-  /// with `nil` for a missing key.
+  /// Looks up several string keys in this transaction.
   ///
-  /// It works like ``getMany(_:_:)-([Int64],_)``.
+  /// This method works like ``getMany(_:_:)-([Int64],_)``.
   ///
   /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
   public func getMany(

@@ -9,7 +9,7 @@ extension KeyspaceWriter {
     try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
   }
 
-  /// Removes all keys in a range with their values, and returns the number of removed keys.
+  /// Removes all entries in a range of keys, and returns the number of removed entries.
   ///
   /// ```swift
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))

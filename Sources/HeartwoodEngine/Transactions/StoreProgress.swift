@@ -30,7 +30,7 @@ final class ProgressReport {
     self.body = body
   }
 
-  /// Sets the number of completed pages, and reports it if a hundredth of the pages has been
+  /// Reports that `completed` pages are complete, if at least a hundredth of the pages has been
   /// completed since the last report.
   @inline(__always)
   func reach(_ completed: Int) {

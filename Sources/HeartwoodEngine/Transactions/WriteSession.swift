@@ -42,7 +42,7 @@ final class OpenKeyspace {
     hasNewCount = true
   }
 
-  /// Subtracts deleted entries from the number of entries.
+  /// Subtracts `count` deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(

@@ -1,9 +1,9 @@
-/// A write transaction, which creates the next generation and is valid only in the closure passed
-/// to `Store.write`.
+/// A write transaction, whose changes become the next generation of the store.
 ///
-/// A transaction reads its own changes. Readers see none of them until the closure has returned and
-/// the transaction is committed. After the closure has returned, using the transaction, one of its
-/// keyspaces or one of its cursors traps.
+/// A transaction is valid only in the closure passed to `Store.write`. It reads its own changes.
+/// Readers see none of them until the closure has returned and the transaction is committed. After
+/// the closure has returned, using the transaction, one of its keyspaces or one of its cursors
+/// traps.
 public struct WriteTransaction {
   let session: WriteSession
 
@@ -51,12 +51,12 @@ public struct WriteTransaction {
   /// The number of the transaction's first frame.
   ///
   /// No two committed transactions have the same base, so a row can store the base of the
-  /// transaction that wrote it as its version. Such a row was written after every generation that
-  /// is less than its version.
+  /// transaction that wrote it as its version. Such a row is newer than every generation whose
+  /// number is less than its version.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key whose entry in a snapshot differs from its entry in the generation
-  /// on which this transaction builds.
+  /// Calls `body` for every key whose entry in `target` differs from its entry in the generation on
+  /// which this transaction builds.
   ///
   /// The generation on which this transaction builds is the source of the changes, and the snapshot
   /// is the target, as in ``Store/changes(from:to:where:_:)``. The source may be newer than any

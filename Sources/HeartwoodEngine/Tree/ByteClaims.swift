@@ -7,12 +7,12 @@ struct ByteClaims {
   private(set) var count = 0
   private let map: MutableBytes
 
-  /// Returns the length of the bit map for a page of `pageByteCount` bytes.
+  /// Returns the size of the bit map in bytes for a page of `pageByteCount` bytes.
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
   /// Creates an instance in which no byte is claimed.
   ///
-  /// - Parameter map: Memory for the bit map, which must be ``mapByteCount(_:)`` zero bytes.
+  /// - Parameter map: The memory for the bit map: ``mapByteCount(_:)`` bytes that are all zero.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims `byteCount` bytes starting at `offset`.

@@ -1,10 +1,11 @@
 /// The position of a key in a tree, whether or not the key exists.
 ///
-/// The position includes an estimate of the share of all entries that sort before the key.
+/// The position includes an estimate of the fraction of the tree's entries that sort before the
+/// key.
 ///
-/// The share is computed only from the nodes on the path, as if all subtrees of a node had the same
-/// number of entries. The estimate is therefore less accurate if nodes are filled unevenly, but it
-/// is always between 0 and 1.
+/// The fraction is computed only from the nodes between the root and the leaf, as if all subtrees
+/// of a node had the same number of entries. The estimate is therefore less accurate if nodes are
+/// filled unevenly, but it is always between 0 and 1.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int

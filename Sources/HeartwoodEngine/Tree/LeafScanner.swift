@@ -11,7 +11,9 @@ package final class LeafScanner {
   /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The memory for the current key, which starts with the prefix of the current leaf.
+  /// The memory for the current key.
+  ///
+  /// It always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for the last key of the previous leaf.
   private let otherBytes: MutableBytes
@@ -61,7 +63,8 @@ package final class LeafScanner {
   /// Whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the entries after the current one that are identical in both scanners.
+  /// Skips the entries that follow the current one, for as long as they are identical in both
+  /// scanners.
   ///
   /// Afterwards, both scanners are at the last skipped entry. If no entry was skipped, neither
   /// scanner has moved. Entries are identical if their cells are equal byte for byte. Equal entries

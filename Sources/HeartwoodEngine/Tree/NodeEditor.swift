@@ -96,7 +96,7 @@ package struct NodeEditor {
   /// Replaces the value of the entry at `slot` with a longer one, after compacting the cells.
   ///
   /// Compaction moves the cell to the lowest offset, so that the cell can grow into the free bytes
-  /// before it without copying its key again.
+  /// before it.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -172,7 +172,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the arrays, where ``open(_:in:isLeaf:)`` has made a gap at `slot`, and
+  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made in the arrays at `slot`, and
   /// writes the entry's cell.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node

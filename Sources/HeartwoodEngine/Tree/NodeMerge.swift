@@ -2,8 +2,10 @@
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Returns whether the two nodes and the separator between them are in order, which a rebuild
-  /// requires.
+  /// Returns whether the keys of the two nodes and the separator between them are in ascending
+  /// order.
+  ///
+  /// The nodes can be rebuilt only if this is the case.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace

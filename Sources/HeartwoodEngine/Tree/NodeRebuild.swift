@@ -13,8 +13,10 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the sequence of the entries of `node`, with `entry` inserted at `position` or
-  /// replacing the entry there.
+  /// Creates the sequence of the entries of `node` and one new entry.
+  ///
+  /// - Parameter inserting: Whether to insert `entry` at `position`, rather than replace the entry
+  ///   there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -116,7 +118,8 @@ package struct NodeRebuild {
   /// Returns the position within `bounds` that divides the entries into two nodes of about the same
   /// size.
   ///
-  /// The method returns the first position with at least half of all bytes before it.
+  /// This is the first position within `bounds` with at least half of all bytes before it, or the
+  /// end of `bounds` if there is none.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0

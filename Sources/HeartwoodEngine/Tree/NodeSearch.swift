@@ -1,7 +1,8 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines
-/// and has few branches that are hard to predict. The search reads cells only if heads are equal.
+/// The heads decide nearly every comparison. They are stored next to each other, so a search reads
+/// few cache lines, and it contains few conditional jumps that are hard to predict. The search
+/// reads cells only if heads are equal.
 package enum NodeSearch {
   /// Compares a key with the prefix of a node.
   ///
@@ -78,13 +79,12 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// Performs the first step of a search in a leaf, which reads only the heads of the entries and
-  /// no cells.
+  /// Returns the index of the first leaf entry that has the same head as `key`, or `nil` if there
+  /// is none.
   ///
-  /// This two-step search is for leaves that are already in the processor's nearest caches.
-  ///
-  /// Returns the index of the first entry that has the same head as `key`, or `nil` if there is
-  /// none.
+  /// This is the first step of a search in two steps; ``leafSlot(_:_:from:_:)`` is the second. The
+  /// first step reads only heads, and no cells. Use the two steps for a leaf that is already in the
+  /// processor's nearest caches.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -93,12 +93,13 @@ package enum NodeSearch {
     return slot < node.count && node.head(slot) == head ? slot : nil
   }
 
-  /// Performs the second step of a search in a leaf.
+  /// Returns the index of the leaf entry whose key is `key`, or `nil` if there is none.
   ///
-  /// Returns the index of the entry whose key is `key`, or `nil` if there is none. The search
-  /// starts at the entry that ``candidate(_:_:)`` returned.
+  /// This is the second step of the search that ``candidate(_:_:)`` begins.
   ///
-  /// - Parameter touchedLines: The number described in ``leafSlot(_:_:_:)``.
+  /// - Parameters:
+  ///   - candidate: The index that ``candidate(_:_:)`` returned.
+  ///   - touchedLines: The number described in ``leafSlot(_:_:_:)``.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64

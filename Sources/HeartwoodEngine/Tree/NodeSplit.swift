@@ -2,7 +2,8 @@
 ///
 /// The entries come from one overfull node or from two neighbours.
 struct NodeSplit {
-  /// The edge of a level at which an entry is inserted, if any.
+  /// Whether an entry is inserted at the first or the last position of its level in the tree, or at
+  /// neither.
   ///
   /// After a split at an edge, the node at the edge has as few entries as possible and the other
   /// node stays full, because the next keys are likely to be inserted at the same edge.
@@ -22,6 +23,9 @@ struct NodeSplit {
   /// The entries of an intact page can always be divided, even if the new key does not start with
   /// the node's prefix. Such a key sorts before or after all keys that start with the prefix, so it
   /// can be stored in a node of its own, and the other keys can keep the prefix.
+  ///
+  /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the node and the new
+  ///   key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount

@@ -52,14 +52,14 @@ package struct NodeView {
     page.load32(heads &+ count &* 8 &+ index &* 4)
   }
 
-  /// Returns the slot of a leaf entry, which is the offset of its cell.
+  /// Returns the slot of a leaf entry: the offset of the entry's cell.
   @inline(__always)
   package func leafSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 8 &+ index &* 2))
   }
 
-  /// Returns the slot of a branch entry, which is the offset of its cell, or the length of its
-  /// suffix if it has no cell.
+  /// Returns the slot of a branch entry: the offset of the entry's cell, or the length of the key's
+  /// suffix if the entry has no cell.
   @inline(__always)
   package func branchSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 12 &+ index &* 2))

@@ -8,7 +8,8 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value that occupies a single page, without copying it, or `nil` for a longer value.
+  /// Returns a value without copying it if the value occupies a single page, or `nil` if it is
+  /// longer.
   ///
   /// The caller must release the value.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {

@@ -1,8 +1,10 @@
-/// The reference to a large value, which a leaf cell contains in place of the value.
+/// A reference to a large value.
+///
+/// A leaf cell contains the reference in place of the value.
 package struct OverflowReference: Equatable {
   package let length: Int
   package let hash: UInt64
-  /// The first frame of the transaction that wrote the value.
+  /// The number of the first frame of the transaction that wrote the value.
   package let base: FrameNumber
   package let root: PageNumber
   package let depth: Int

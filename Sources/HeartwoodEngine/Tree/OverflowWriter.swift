@@ -18,7 +18,7 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// The step is at least as long as a page. If a chunk is in a page of this transaction, it is
+  /// The step is at least as long as a page. A chunk that lies in a page of this transaction is
   /// therefore read completely before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 

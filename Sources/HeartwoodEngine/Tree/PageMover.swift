@@ -4,9 +4,9 @@
 /// moved only by ``moveRoot(_:)``, because the reference to a root is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The number of the first page to move.
+  /// The lowest number of the pages to move.
   ///
-  /// This page and all later pages are moved to free pages before it.
+  /// Pages with this number or a higher one are moved to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages that this transaction may still move or read.
   ///
@@ -146,7 +146,8 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if there are not that many.
+  /// Returns the page number at `position` in an index page, or `nil` if the index page ends before
+  /// that position.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -160,9 +161,9 @@ package struct PageMover {
 
   // MARK: Pages
 
-  /// Moves the contents of a page to a lower page number.
+  /// Moves the contents of a page to the first free page, and returns the number of that page.
   ///
-  /// Returns `nil`, and sets the budget to 0, if no page with a lower number is free.
+  /// If no page before the limit is free, returns `nil` and sets the budget to 0.
   private mutating func move(
     _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

@@ -82,7 +82,7 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// Returns the value that was found for a key, or `nil` if there is none.
+  /// Returns the value that was found for the key at `index`, or `nil` if the key does not exist.
   ///
   /// The batch keeps the value's page, so the caller must not release it.
   @inline(__always)

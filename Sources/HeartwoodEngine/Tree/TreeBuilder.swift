@@ -1,4 +1,4 @@
-/// Bulk-loads an empty tree in key order.
+/// Bulk-loads a tree by appending entries in key order.
 ///
 /// It fills leaves and branches one after the other, without searching for each key.
 package struct TreeBuilder {
@@ -13,11 +13,13 @@ package struct TreeBuilder {
   ///
   /// If the view still has this count, the tree has not changed.
   private var changeCount = -1
-  /// The rightmost leaf, whose address is valid as long as `moveCount` equals that of `pages`.
+  /// The rightmost leaf.
+  ///
+  /// Its address is valid as long as `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
-  /// Begins a bulk load.
+  /// Begins a bulk load of an empty tree.
   ///
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
@@ -82,7 +84,7 @@ package struct TreeBuilder {
 
   /// Appends an entry whose value has already been written to overflow pages of this tree.
   ///
-  /// - Throws: The errors of ``append(key:value:)``.
+  /// - Throws: The same errors as ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.recordChange()

@@ -1,4 +1,4 @@
-/// A position in a tree that can move from key to key in both directions.
+/// A cursor that moves from key to key through a tree, in both directions.
 ///
 /// A cursor holds only one page, the current leaf. In a writer's view, the cursor saves its key. If
 /// the writer changes the tree, the cursor searches for this key again before it moves or reads.
@@ -11,7 +11,9 @@ package final class TreeCursor {
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The memory for the current key, which starts with the prefix of the current leaf.
+  /// The memory for the current key.
+  ///
+  /// It always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for a second key, for comparisons across leaves and for saving the current key
   /// while the cursor searches for its position again.

@@ -1,7 +1,8 @@
 /// The pages and slots on the path from the root of a tree to a leaf.
 ///
 /// The path has memory for the maximum number of levels, so a descent allocates none. At level 0,
-/// the slot is that of an entry; at a higher level, it is that of the child on the path.
+/// the slot is the position of an entry in the leaf. At a higher level, it is the position of the
+/// child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -88,6 +89,8 @@ final class TreePath {
 
   /// Moves the path to the next or the previous leaf, and returns the leaf, or `nil` if there is
   /// none.
+  ///
+  /// The caller must release the leaf.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

@@ -47,9 +47,9 @@ extension TreeWriter {
     }
   }
 
-  /// Adds a leaf after the last one, and stores in it an entry that sorts after all others.
+  /// Adds a leaf after the last one, and stores `entry` in it.
   ///
-  /// The path must end at the last leaf.
+  /// The entry must sort after all others, and the path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -90,8 +90,8 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the level at which an entry is inserted, or `none` if the position is not
-  /// at an edge.
+  /// Returns `first` or `last` if `position` is the first or the last position of the complete
+  /// level, or `none` otherwise.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {
@@ -112,10 +112,11 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two nodes into which a node is split.
+  /// Writes the two nodes into which a node is split, and returns the right one and the separator
+  /// before it.
   ///
-  /// The caller must insert the right node and the key before it into the level above. If the node
-  /// was the root, the new root already has both nodes as children.
+  /// The caller must insert the right node and the separator into the level above. If the node was
+  /// the root, this is not necessary, because the root already has both nodes as children.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {

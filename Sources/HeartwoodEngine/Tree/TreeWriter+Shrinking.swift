@@ -18,7 +18,7 @@ extension TreeWriter {
 
   /// Merges the node at `level` in the path with a neighbour, or balances it with a neighbour.
   ///
-  /// - Returns: Whether the node was merged, so that the branch above lost an entry.
+  /// - Returns: Whether the node was merged. If so, the branch above has lost an entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count
@@ -33,8 +33,9 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns two neighbours at `level`: the children at the entries `slot` - 1 and `slot` of the
-  /// branch above.
+  /// Returns two neighbours at `level`, and a merge of their entries.
+  ///
+  /// The neighbours are the children at `slot` - 1 and `slot` in the branch above.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {

@@ -82,6 +82,9 @@ package struct TreeWriter {
 
   /// Sets the path to the slot of a key or, if the key does not exist, to the slot where it would
   /// be inserted.
+  ///
+  /// - Returns: The slot, whether the key exists, and the reference to its value if the value is
+  ///   large.
   @inline(__always)
   private func find(
     _ key: SearchKey

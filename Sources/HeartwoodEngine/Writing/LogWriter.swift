@@ -86,8 +86,8 @@ package struct LogWriter {
   /// The transaction takes effect with its last write. Before that write, all frames of the
   /// transaction are ignored; after it, the transaction is committed even if the writer dies.
   ///
-  /// - Parameter voids: The frames spilled by savepoints that were rolled back, which are not part
-  ///   of the transaction.
+  /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages. These frames
+  ///   are not part of the transaction.
   /// - Complexity: One write for each group, or one for each segment if the group spans several
   ///   segments. One sync of the directory if the transaction enters segments that were not created
   ///   in advance.

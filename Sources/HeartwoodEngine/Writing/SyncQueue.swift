@@ -21,7 +21,8 @@ package final class SyncQueue: @unchecked Sendable {
   /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
   ///   it could not write.
-  /// - Complexity: At most one sync for each segment appended to since the last sync.
+  /// - Complexity: At most one sync for each log segment that has received frames since the last
+  ///   sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
@@ -50,7 +51,7 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
-  /// Waiting threads take a shared lock on the byte, so that they continue in parallel. With
+  /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. With
   /// exclusive locks, they would continue one after the other. A thread whose commit was not
   /// covered by the other sync then waits only for the exclusive lock, because several threads that
   /// alternated between the two kinds of lock would block each other.

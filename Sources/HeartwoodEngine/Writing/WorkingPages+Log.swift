@@ -71,9 +71,8 @@ extension WorkingPages {
   /// Records the frame of a written page in the transaction's index, and in the index of each
   /// savepoint that began after the page was changed.
   ///
-  /// The frame is recorded even if the page was freed or changed again later, just as a reader of
-  /// the log would do. If the page was changed again, the frame of its later image replaces this
-  /// one.
+  /// Like a reader of the log, this method records the frame even if the page was freed or changed
+  /// again later. If the page was changed again, the frame of its later image replaces this one.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)

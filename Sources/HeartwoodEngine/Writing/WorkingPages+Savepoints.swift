@@ -1,5 +1,5 @@
-/// The pages to restore if a savepoint is rolled back, and the frames of its changes that have been
-/// spilled to the log.
+/// The pages to restore if a savepoint is rolled back, and the log frames to which its changes have
+/// been spilled.
 struct SavepointPages {
   /// The earlier bytes of each page that has been changed since the savepoint began, or `nil` if
   /// the page was not in memory.
@@ -14,7 +14,8 @@ struct SavepointPages {
 
 // This extension begins, ends and rolls back savepoints within a transaction.
 extension WorkingPages {
-  /// Begins a savepoint, which is nested in the innermost open savepoint.
+  /// Begins a savepoint within the innermost open savepoint, or within the transaction if there is
+  /// none.
   ///
   /// - Complexity: Copies no page. A page is copied when it first changes within the savepoint.
   package func beginSavepoint() {

@@ -1,4 +1,7 @@
-/// The private pages of a writer, which are new or were copied on first write.
+/// The pages that a transaction has created or changed.
+///
+/// They are private to the transaction: an existing page is copied when it is changed for the first
+/// time.
 ///
 /// Pages stay in memory until there are too many of them. Then they are spilled to the log, as part
 /// of a transaction that has no commit mark yet, and are read from there; see ``makeRoom(above:)``.
@@ -6,7 +9,9 @@
 ///
 /// Only one thread at a time uses these pages: the holder of the writer lock.
 package final class WorkingPages {
-  /// The first frame of this transaction, which is also the version of the rows that it writes.
+  /// The number of this transaction's first frame.
+  ///
+  /// The rows that the transaction writes use this number as their version.
   package let base: FrameNumber
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
@@ -21,7 +26,9 @@ package final class WorkingPages {
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames that rolled-back savepoints have spilled, which the commit lists as void.
+  /// The frames to which rolled-back savepoints have spilled pages.
+  ///
+  /// The commit lists them as void.
   var voids: [VoidRange] = []
   /// The open savepoints, with the innermost one last.
   var savepoints: [SavepointPages] = []
@@ -167,8 +174,8 @@ package final class WorkingPages {
 
   /// Returns whether the bytes of a page in memory may be overwritten.
   ///
-  /// They may be if no savepoint is open, or if rolling back the innermost one would not restore
-  /// them.
+  /// This is the case if no savepoint is open, or if a rollback of the innermost savepoint would
+  /// not restore these bytes.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
@@ -176,7 +183,7 @@ package final class WorkingPages {
 
   /// Sets the bytes of a page.
   ///
-  /// The previous bytes are kept if the innermost savepoint would restore them.
+  /// The previous bytes are kept if a rollback of the innermost savepoint would restore them.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
