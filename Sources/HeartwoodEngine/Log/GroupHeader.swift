@@ -12,7 +12,8 @@
 /// The fixed fields are followed by one 8-byte hash for each image, 16 bytes (first frame, last
 /// frame) for each void range, and one 4-byte page number for each image. The hash, seeded with the
 /// store's identity, covers the bytes from offset 8 up to the offset in `bytes`. It is also the
-/// digest of the group. Because it covers `previous`, it depends on every earlier group.
+/// digest of the group. It depends on every earlier group, because it covers `previous`, the digest
+/// of the preceding group.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

@@ -44,7 +44,7 @@ package struct HolderRow: Hashable, Sendable {
 
   /// Returns the encoded row.
   ///
-  /// - Parameter seed: The seed of the store. The hash of the row depends on it.
+  /// - Parameter seed: The store's seed, with which the hash of the row is computed.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)

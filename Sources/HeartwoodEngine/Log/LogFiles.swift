@@ -1,4 +1,4 @@
-/// The files in a store's directory that contain its log segments.
+/// The log segment files in a store's directory.
 ///
 /// Thread-safe: all properties are immutable.
 package final class LogFiles: Sendable {
@@ -26,8 +26,8 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns an object for the same files that maps segments into memory only if `isMapped` is
-  /// `true`.
+  /// Returns a copy of this object that has the given value of `isMapped` and shares the pool of
+  /// open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -47,7 +47,7 @@ package final class LogFiles: Sendable {
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
   /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
-  /// too: their writer ran out of space, or aborted before it wrote anything.
+  /// too. They were left behind by a transaction that ran out of disk space or was rolled back.
   ///
   /// - Parameters:
   ///   - last: The last segment to open.
@@ -89,8 +89,8 @@ package final class LogFiles: Sendable {
 
   /// Opens an existing segment for writing, even if another process created it.
   ///
-  /// Returns `nil` if the segment does not exist, does not have its full length and a valid header,
-  /// or belongs to another lineage.
+  /// Returns `nil` if the segment does not exist, does not have its full length, has no valid
+  /// header, or belongs to another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -140,13 +140,15 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Creates the file of a segment with its full length and its header.
+  /// Creates a segment file with its full length and its header.
   ///
   /// Any contents left by an earlier attempt are overwritten. The process that wrote them ended
   /// before the file's name was durable, so no frame in the file was ever acknowledged. The file's
-  /// name is not yet durable when this method returns. A segment that is created in advance
-  /// (`isAhead`) is filled with zeros, so that a later commit changes no metadata. A segment that
-  /// is needed immediately is not filled with zeros.
+  /// name is not yet durable when this method returns.
+  ///
+  /// - Parameter isAhead: Whether the segment is created in advance. If so, it is filled with
+  ///   zeros, so that later commits need not change the file's metadata. A segment that is needed
+  ///   immediately is not filled.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {

@@ -7,8 +7,8 @@
 /// because earlier commits were synced, and corruption in them is detected when they are read.
 ///
 /// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
-/// step. The scanner does this only for a segment that it entered from an earlier one, because only
-/// then does it know how many of the footer's commits it has already read.
+/// step. It does this only if the scanner started in an earlier segment. Otherwise, it would not
+/// know how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -21,9 +21,9 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of all segments that begin with the first group header of a transaction.
+  /// The first frame of each segment that begins with a new transaction.
   ///
-  /// They are keyed by the digest of the group that precedes the transaction.
+  /// The key is the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read.
   ///
@@ -61,8 +61,8 @@ package struct LogScanner {
   ///
   /// Returns `nil` at the end of the log.
   ///
-  /// - Parameter limit: The last frame up to which footers are used. A footer whose last commit is
-  ///   after this frame is ignored. If `limit` is `nil`, all footers are ignored.
+  /// - Parameter limit: The last frame that a footer may cover. A footer whose last commit is after
+  ///   this frame is ignored. If `limit` is `nil`, all footers are ignored.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
   /// - Complexity: One page read for each group of a commit, or one read of a footer.
   package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
@@ -84,8 +84,7 @@ package struct LogScanner {
     return step
   }
 
-  /// Checks that a commit that increases the page count contains images of the bitmaps that cover
-  /// the new pages.
+  /// Checks that a commit that increases the page count contains an image of every new bitmap page.
   ///
   /// Without this check, a wrong page count would make readers allocate memory for pages that do
   /// not exist.
@@ -110,10 +109,10 @@ package struct LogScanner {
   /// Returns the commit that starts a new lineage after `point`, in this or a later segment, or
   /// `nil` if there is none.
   ///
-  /// This commit takes precedence over the frames that directly follow `point`, because it was
-  /// written by a recovery that found those frames incomplete. Later durable watermarks are above
-  /// those frames, so recovery does not verify their images again. Without this rule, recovery
-  /// would accept the frames on the basis of their headers alone.
+  /// If there is such a commit, the frames that directly follow `point` must be ignored: the
+  /// recovery that wrote the commit found those frames incomplete. They are now below the durable
+  /// watermark, so their images are not verified again, and recovery would otherwise accept them on
+  /// the basis of their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -174,7 +173,7 @@ package struct LogScanner {
 
   /// Reads a frame into `block`.
   ///
-  /// Returns `false` if the frame is incomplete.
+  /// Returns `false` if the segment is missing or ends before the end of the frame.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {
     guard let segment = table[geometry.segment(of: frame)] else { return false }
     return try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))

@@ -10,11 +10,11 @@ package struct LogStep {
   /// For a single commit, this is the largest watermark in its group headers. For a footer, this is
   /// the footer's last commit, because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
-  /// The page images, in log order, or ordered by page if they come from a footer.
+  /// The page images, in log order, or in page order if they were read from a footer.
   ///
   /// If a page occurs twice, the later image is the valid one.
   package var images: [Image]
-  /// The previous lineage and its last generation if the commit starts a new lineage; otherwise
+  /// If the commit starts a new lineage, the previous lineage and its last generation; otherwise
   /// `nil`.
   package var ended: EndedLineage?
   /// The number of commits in this step.

@@ -80,7 +80,7 @@ package struct NamedGenerations: Hashable, Sendable {
   /// Decodes the rows.
   ///
   /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt row is not
-  ///   skipped, because a maintenance run would then reclaim its generation.
+  ///   skipped, because a maintenance run could then reclaim the generation that it names.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

@@ -28,12 +28,12 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// A list of the frames that remain in a partly reclaimed section of the log, and of the
-/// generations that contain these frames.
+/// The frames that can still be read in a partly reclaimed section of the log, and the generations
+/// that need these frames.
 ///
 /// The map covers the log from the state of the page file to the newest retained generation, and
-/// replaces the group headers in that section. A frame in that section may have been reclaimed
-/// unless the map lists it.
+/// replaces the group headers in that section. A frame in that section that the map does not list
+/// may have been reclaimed.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame with a page image that belongs to at least one retained generation.
   package struct RetainedFrame: Hashable, Sendable {
@@ -46,7 +46,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     }
   }
 
-  /// The unique number of this map.
+  /// A random number that identifies this map.
   package var serial: UInt64
   /// The last frame of the state that the page file held when the map was created.
   ///
@@ -54,8 +54,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var start: FrameNumber
   /// The retained generations, in ascending order.
   ///
-  /// There is at least one retained generation, and all pages of the retained generations are
-  /// available.
+  /// There is at least one, and all pages of these generations can still be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]

@@ -1,4 +1,4 @@
-/// One file of the log, which is mapped if the store reads pages in place.
+/// One segment of the log: its file, and the file's mapping if the store maps files into memory.
 ///
 /// A segment object lives as long as a reader may use it. A mapped segment does not need a
 /// descriptor, because the mapping outlives the descriptor. The mapping also keeps the disk space
@@ -106,8 +106,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// This removes segments that were created in advance, which contain no frames and may still be
-  /// replaced.
+  /// The removed segments were created in advance. They contain no frames, and another process may
+  /// still replace their files.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })

@@ -1,4 +1,4 @@
-/// The open descriptors of the segments of one log.
+/// A pool of open file descriptors for the segments of one log.
 ///
 /// The number of descriptors is limited, however many segments there are. Opening a file beyond the
 /// limit closes the least recently used one. A descriptor through which bytes were written stays
@@ -10,7 +10,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   // `lock`.
   private let fileSystem: any FileSystem
   private let lock = Lock()
-  /// The open entries.
+  /// The entries whose files are open.
   private var entries: [Entry] = []
   /// A logical clock that orders the uses of files and the writes to them.
   private var clock: UInt64 = 0
@@ -76,9 +76,10 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool, and closes another file if too many are open.
+  /// Adds an open file to the pool.
   ///
-  /// The file that is closed is the least recently used one that is not waiting for a sync.
+  /// If too many files are open, this method closes the least recently used one that is not waiting
+  /// for a sync.
   ///
   /// - Returns: The entry's open file, which is `file` unless another thread has opened the file in
   ///   the meantime.
@@ -129,8 +130,8 @@ package final class SegmentFilePool: @unchecked Sendable {
   ///
   /// The file's descriptor then stays open until the file is synced.
   ///
-  /// - Returns: If too many files are waiting for a sync, the file that has waited longest and its
-  ///   entry, which the caller must sync; otherwise `nil`.
+  /// - Returns: If too many files are waiting for a sync, the file that has waited longest, and its
+  ///   entry; the caller must sync that file. Otherwise, `nil`.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1

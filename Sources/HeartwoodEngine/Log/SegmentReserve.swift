@@ -9,7 +9,9 @@ extension LogFiles {
 
   private var reservePath: String { directory + "/" + Self.reserveName }
 
-  /// Returns whether there is a reserve that has not yet become a segment.
+  /// Returns whether the reserve exists.
+  ///
+  /// It no longer exists once it has become a segment.
   package func hasReserve() throws(StorageError) -> Bool {
     try fileSystem.open(reservePath, .read) != nil
   }
@@ -38,11 +40,11 @@ extension LogFiles {
     }
   }
 
-  /// Turns the reserve into a segment, or returns `nil` if there is no reserve.
+  /// Turns the reserve into a segment, or returns `nil` if there is no complete reserve.
   ///
-  /// On disk, the segment's name may still refer to an earlier file. It durably refers to this file
-  /// after the next sync of the directory, which every process performs when it adds a segment
-  /// while there is no reserve.
+  /// The segment's file is the renamed reserve, and the new name is not durable until the directory
+  /// is synced. Without a reserve, every process syncs the directory before it writes to a new
+  /// segment.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

@@ -1,4 +1,5 @@
-/// M4: log reclamation, which frees every log frame that no retained generation can read.
+/// M4: log reclamation, which frees the frames after the checkpointed generation that no retained
+/// generation can read.
 ///
 /// For each page, a retained generation reads only the newest frame at or before that generation.
 /// Frames at or before the checkpointed generation are not punched out, even though their pages are

@@ -1,5 +1,7 @@
-/// Performs maintenance runs when they are due, and releases the lingering pin if it has not been
-/// used for a while.
+/// Performs maintenance runs when they are due.
+///
+/// The newest generation stays pinned for a short time after its last reader has gone. The
+/// maintenance thread also releases this lingering pin.
 ///
 /// The maintenance thread references the components of the store, but never the store itself, so
 /// that a store without other references is deallocated. Thread-safe.
@@ -92,9 +94,9 @@ final class Maintenance: @unchecked Sendable {
 
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
-  /// Call this method after each commit. With inline maintenance, the run and the segment are
-  /// complete when this method returns. Otherwise, the method waits for a run if the log grows
-  /// faster than runs shorten it.
+  /// Call this method after each commit. With inline maintenance, this method performs the run and
+  /// creates the segment itself. Otherwise, it leaves both to the background thread, and waits for
+  /// a run only if the log grows faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2

@@ -18,8 +18,8 @@ public struct CheckpointResult: Hashable, Sendable {
 /// deletes segments, and reclaims frames that can no longer be read.
 ///
 /// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
-/// maintenance lock. Readers do not wait for runs, except that pinning a given generation waits
-/// while a run decides which generations are dead. A process may die at any step: before the
+/// maintenance lock. Readers do not wait for runs, with one exception: pinning a given generation
+/// waits while a run decides which generations are dead. A process may die at any step: before the
 /// decision is published, nothing has changed; after that, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
@@ -34,7 +34,7 @@ struct MaintenanceRun {
   let writesWatermark: Bool
   /// The number of frames that must have been written before a new map is worth writing.
   ///
-  /// The frames are counted from the end of the last map, or from the page file's state if that is
+  /// They are counted from the end of the last map, or from the page file's state if that state is
   /// newer or there is no map.
   let minReclaimFrameCount: UInt64
 
@@ -175,9 +175,9 @@ struct MaintenanceRun {
   /// Completes M3.4 and M3.5 for an earlier run whose process died after it had written a header
   /// slot and before it raised `checkpointed`.
   ///
-  /// This run will overwrite the other slot, whose state is the only one that readers may use so
-  /// far. Without this step, readers could therefore not locate any generation until the end of the
-  /// run.
+  /// So far, readers may use only the state in the other slot, and this run will overwrite that
+  /// slot. Without this step, readers could therefore not locate any generation until the end of
+  /// the run.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -314,8 +314,9 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// M3.3 and M3.4: writes a new header to the slot that does not hold the newest valid header, and
-  /// syncs the page file.
+  /// M3.3 and M3.4: writes a new header, and syncs the page file.
+  ///
+  /// The newest valid header is kept, and the other slot is overwritten.
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)
@@ -334,7 +335,7 @@ struct MaintenanceRun {
   /// Deletes every segment that contains only checkpointed frames, and returns the numbers of these
   /// segments.
   ///
-  /// They may include segments left over from a run whose process died.
+  /// These may include segments that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

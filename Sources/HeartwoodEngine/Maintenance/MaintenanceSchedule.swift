@@ -9,8 +9,8 @@ struct MaintenanceSchedule {
   private let length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
-  /// It is at most `length`, because after a run, held generations retain only a small part of the
-  /// log.
+  /// It is at most `length`. A run at this length reclaims the frames that none of the held
+  /// generations needs.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.
@@ -26,8 +26,8 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number by which ``heldStretch(retaining:)`` divides the number of retained pages to obtain
-  /// a number of frames.
+  /// The number of retained pages for which ``heldStretch(retaining:)`` allows the log to grow by
+  /// one frame.
   private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
@@ -68,18 +68,18 @@ struct MaintenanceSchedule {
   /// Returns whether a writer must wait for a run after this commit.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Stops making writers wait until the log has grown by another `heldLength`.
+  /// Postpones further waits of writers until the log has grown by another `heldLength`.
   ///
   /// Call this method after a writer has waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
-  /// Returns whether a log of this length makes a run worthwhile after an old generation has
-  /// expired.
+  /// Returns whether a log of `length` frames is long enough for a run to be worthwhile after an
+  /// old generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
   /// Returns the length by which the log may grow between two runs while generations are held.
   ///
-  /// A run examines all retained frames, so runs are rarer if more frames are retained.
+  /// A run examines all retained frames, so runs are less frequent if more frames are retained.
   ///
   /// - Parameter pageCount: The number of pages for which the last run retained frames.
   func heldStretch(retaining pageCount: Int) -> UInt64 {

@@ -1,13 +1,17 @@
 /// A report on the recovery that was performed when a store was opened.
 public struct RecoveryReport: Hashable, Sendable {
-  /// The generation of the newest complete commit, which is the state in which the store is opened.
+  /// The newest generation of the opened store.
+  ///
+  /// It belongs to the newest complete commit that was found, or to the empty commit that started a
+  /// new lineage.
   public var generation = Generation(frame: 0)
   /// The number of commits found in the log after the page file's state, in group headers or in
   /// footers.
   public var commitCount = 0
-  /// The number of log segments whose footer was read instead of their group headers.
+  /// The number of log segments for which the footer was read instead of the group headers.
   public var segmentFooterCount = 0
-  /// The number of commits above the durable watermark, whose page images were all verified.
+  /// The number of commits that were above the durable watermark and whose page images were all
+  /// verified.
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///
@@ -18,7 +22,7 @@ public struct RecoveryReport: Hashable, Sendable {
   /// Whether opening the store started a new lineage, which happens after a restart of the machine
   /// or a failed write.
   public var startedLineage = false
-  /// The duration of recovery.
+  /// The time that recovery took.
   public var duration: Duration = .zero
 }
 
@@ -39,12 +43,12 @@ package struct Recovery {
   private let scanner: LogScanner
   private var durableWatermark: FrameNumber
 
-  /// Walks the log after the state in the page file.
+  /// Reads the log after `start`, and finds the newest complete commit.
   ///
   /// - Parameters:
   ///   - header: The newest header slot.
   ///   - slots: Both header slots, as read from the page file.
-  ///   - start: The point from which the log is read: the page file's state, or the end of the map.
+  ///   - start: Where to start reading the log: at the page file's state, or at the end of the map.
   /// - Throws: `corrupt` if a frame that had been synced is missing or damaged.
   package init(
     header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
@@ -103,7 +107,8 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: checks that the log ends in at most an unfinished commit, and is not corrupt.
+  /// R1.4: checks that the walk stopped at the end of the log or at an unfinished commit, and not
+  /// at a damaged frame that had been synced.
   ///
   /// Any valid group header or footer after the end of the walk can raise the durable watermark.
   ///

@@ -3,8 +3,8 @@
 ///
 /// A footer is a cache. It is not synced separately, and if writing it fails, the segment merely
 /// has no footer. An error while reading the log is ignored, because the next reader of the log
-/// encounters it too. The segment that contains the page file's state gets no footer, because the
-/// earlier commits in that segment are no longer known.
+/// encounters it too. No footer is written for the segment in which the page file's state ends,
+/// because the earlier commits in that segment are no longer known.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles

@@ -11,8 +11,10 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// Returns the page numbers of the bitmaps to create when the page count grows from `before` to
-  /// `after`, excluding page 0.
+  /// Returns the page numbers of the bitmaps that must be created when the page count grows from
+  /// `before` to `after`.
+  ///
+  /// The bitmap in page 0 is never included.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

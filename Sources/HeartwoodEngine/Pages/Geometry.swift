@@ -86,7 +86,10 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether the slot with this index can hold a frame.
+  /// Returns whether a slot holds a frame, rather than part of a segment's header or footer.
+  ///
+  /// Slots are numbered consecutively through all segments, so the number of a slot that holds a
+  /// frame is the frame's number.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames

@@ -34,7 +34,7 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// The identity of a store, which is stored in all its files.
+/// The identity of a store, which is stored in its page file and in every log segment.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -141,9 +141,9 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature, or an impossible
-  ///   geometry (these are not corruption, because the slot is intact); `corrupt` for an impossible
-  ///   frame number.
+  /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
+  ///   impossible geometry (these are not corruption, because the slot is intact); `corrupt` for an
+  ///   impossible frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,

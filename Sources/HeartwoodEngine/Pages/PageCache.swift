@@ -1,4 +1,4 @@
-/// A bounded cache of verified pages, for `.buffered` reading.
+/// A bounded cache of verified pages, used when files are not mapped.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
 /// so that two readers never load the same page twice. A pinned page is never evicted to make room,

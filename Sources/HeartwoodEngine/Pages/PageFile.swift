@@ -17,10 +17,10 @@ package final class PageFile: @unchecked Sendable {
   /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest step by which the file grows.
+  /// The smallest step by which the file grows, large enough to be worth a system call.
   ///
-  /// It is large enough to be worth a system call. A larger file grows by larger steps, each at
-  /// most an eighth of the file, up to the largest step.
+  /// A larger file grows by larger steps, each at most an eighth of the file, up to the largest
+  /// step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20
@@ -113,7 +113,7 @@ package final class PageFile: @unchecked Sendable {
     return try lock.withLock { () throws(StorageError) in try end <= measure() }
   }
 
-  /// Allocates disk space for `pageCount` pages and, in advance, for some more.
+  /// Allocates disk space for at least `pageCount` pages, usually for some more.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
@@ -137,7 +137,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Truncates the file to `pageCount` pages, plus the space that would soon be allocated again.
+  /// Truncates the file to `pageCount` pages and the space that ``reserve(_:mayHaveBeenCut:)`` adds
+  /// to them.
   ///
   /// The caller must ensure that no other thread or process reserves space at the same time, and
   /// that no state that has readers contains more pages.
@@ -172,8 +173,9 @@ package final class PageFile: @unchecked Sendable {
     return found
   }
 
-  /// Reads a page, and returns the number of bytes read, which is less than a page if the file ends
-  /// before the end of the page.
+  /// Reads a page, and returns the number of bytes read.
+  ///
+  /// This number is smaller than the page size if the file ends before the end of the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

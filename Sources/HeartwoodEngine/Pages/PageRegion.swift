@@ -5,7 +5,7 @@ package import Synchronization
 /// A verified bit is set once this process has verified the page.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering. If a bit is lost or seen
-/// late, the page is verified again, but the result is never wrong.
+/// late, the only effect is that the page is verified again.
 package struct PageRegion: @unchecked Sendable {
   // @unchecked because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer

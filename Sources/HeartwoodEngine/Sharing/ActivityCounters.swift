@@ -1,4 +1,4 @@
-/// The activity of a store since it was opened.
+/// The activity of one open store in this process, counted since the store was opened.
 ///
 /// The counts never decrease.
 public struct StoreActivity: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct StoreActivity: Hashable, Sendable {
   public var pageFileSyncCount = 0
   /// The number of deleted log segments.
   public var deletedSegmentCount = 0
-  /// The number of pages whose hash and structure were verified at their first access.
+  /// The number of times that the hash and structure of a page were verified.
   public var verifiedPageCount = 0
 }
 

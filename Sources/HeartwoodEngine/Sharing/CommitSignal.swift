@@ -104,7 +104,7 @@ package final class CommitSignal: @unchecked Sendable {
   }
 
   /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
-  /// `nil` if the wait is cancelled, either alone or together with all other waits of its owner.
+  /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
   /// - Parameters:
   ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.

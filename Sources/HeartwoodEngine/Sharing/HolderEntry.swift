@@ -29,7 +29,7 @@ package final class HolderEntry: @unchecked Sendable {
   /// Sets the holder locks for generations that were held at the last check and are still held, and
   /// releases those for generations that are no longer held.
   ///
-  /// Generations that are held only briefly therefore cost no lock calls.
+  /// Generations that are held only briefly therefore need no holder locks.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.

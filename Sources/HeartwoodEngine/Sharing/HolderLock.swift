@@ -1,9 +1,11 @@
-/// A lock byte by which a process shows that it has the store open, or that it holds a generation.
+/// A lock byte with which a process shows that it has the store open, or that it holds a
+/// generation.
 ///
 /// Locks do not identify their owner, so the offset of the byte encodes the PID. Like every lock,
 /// it is released when the process ends. A read-only process can hold one too.
 package struct HolderLock: Hashable, Sendable {
-  /// The subject of the lock, as an offset in the range of bytes that belongs to the process.
+  /// The meaning of the lock, encoded as an offset in the range of bytes that belongs to the
+  /// process.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1

@@ -20,7 +20,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   private var wanted = 1
   /// The last segment that was allocated to a writer.
   ///
-  /// The writer may already be filling this segment although no state contains the segment yet.
+  /// The writer may already be filling this segment, even if no state contains the segment yet.
   private var newestAllocated: UInt64?
   /// Whether a writer has used the reserve, and the reserve has not been allocated again since.
   private let hasUsedReserve = Atomic<Bool>(false)

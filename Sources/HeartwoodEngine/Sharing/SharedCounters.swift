@@ -37,8 +37,9 @@ package enum DecisionLayout {
   package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
 }
 
-/// The generations that the last maintenance run left readable, which are the only ones that can be
-/// pinned.
+/// The generations that are readable according to the last maintenance run.
+///
+/// Only these generations can be pinned.
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
@@ -61,14 +62,16 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared counters of a store, each of which is atomic and meaningful on its own.
+/// The shared counters of a store.
+///
+/// Each counter is atomic and meaningful on its own.
 ///
 /// A counter that contains a generation never decreases. The `writer` counter is used only in
 /// messages.
 ///
-/// The counters are in the `counters` file, which is mapped, and are valid for one boot of one
-/// machine. They remain usable if a process dies at any instruction.
-/// `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
+/// The counters are in the `counters` file, which is mapped into memory. They are valid only on one
+/// machine, and only until it is restarted. They remain usable if a process dies at any
+/// instruction. `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping

@@ -28,7 +28,7 @@ package final class StoreFiles: Sendable {
   package let busyMilliseconds: UInt64?
   /// Checks that the store's file names still refer to the open files.
   package let opened: OpenedFiles
-  /// The waits of this process that have no time limit.
+  /// Tracks this process's waits for locks that other processes may hold indefinitely.
   package let waits = LockWaits()
   /// The record of the last log reclamation by this process.
   package let reclaimed = LogReclamationRecord()

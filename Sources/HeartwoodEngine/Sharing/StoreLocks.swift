@@ -1,5 +1,6 @@
-/// The locks that a process holds on one store, such as the locks for its presence and its live
-/// generations.
+/// The locks that a process holds on one store.
+///
+/// They show, for example, that the process has the store open, and which generations it holds.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
 /// when another descriptor of the file is closed. No process ever locks the byte of a live

@@ -1,7 +1,9 @@
 import Synchronization
 
-/// Counts how often a store was suspended in this process, because pages that were read before a
-/// suspension must not be used after it.
+/// Counts the suspensions of a store in this process.
+///
+/// A reader compares counts to detect that the store has been suspended, because pages that were
+/// read before a suspension must not be used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -13,7 +15,7 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Counts a suspension, which ends every period that began before it.
+  /// Records a suspension, which ends the current period.
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// The current period.

@@ -1,6 +1,6 @@
 /// The PID of the current writer and the time at which it started, encoded in one shared counter.
 ///
-/// The claim is used only in messages. The counter is stored under the writer lock, without a
+/// The claim is used only in messages. A writer stores it while it holds the writer lock, without a
 /// system call. If a writer dies, its claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32

@@ -1,4 +1,4 @@
-/// The immutable state of one generation: its pages, and the location of each page.
+/// The immutable state of one generation, through which its pages are located and read.
 ///
 /// All readers of the generation share this object. It owns the index, the segment mappings and the
 /// windows that its ``PageView`` points into. A pruned copy of a state reads the same bytes from

@@ -57,7 +57,7 @@ extension GenerationTable {
   }
 
   /// Replaces the newest states with copies that need neither the log up to `checkpointed` nor the
-  /// deleted segments.
+  /// deleted segments in `gone`.
   ///
   /// The disk space of a deleted segment is freed once no process has it open. States that were
   /// appended in the meantime are not replaced, and snapshots keep their states.
@@ -83,8 +83,10 @@ extension GenerationTable {
     }
   }
 
-  /// Releases segments whose pages another process has checkpointed, so that the disk space of
-  /// deleted segments is freed even if this process has no readers.
+  /// Releases segments that are no longer needed because another process has checkpointed their
+  /// pages.
+  ///
+  /// The disk space of deleted segments is then freed even if this process has no readers.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()

@@ -1,9 +1,10 @@
 /// The live generations of this process, and the newest states.
 ///
 /// Each live generation has a reference count and one lock byte, which is locked for the first
-/// reference and unlocked after the last one. The table's lock is held from the time the byte is
-/// locked until the pin is verified, so that no other thread shares an unverified pin. Steps are
-/// numbered as in `Docs/Internals/Concurrency.md`.
+/// reference and unlocked after the last one. A pin is *verified* once it is certain that no
+/// maintenance run had released the generation before the byte was locked. The table's lock is held
+/// until then, so that no other thread shares an unverified pin. Steps are numbered as in
+/// `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
@@ -35,8 +36,9 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets the functions that are called when a generation is locked, when a pin starts to linger,
-  /// and when an old generation expires.
+  /// Sets the functions that are called when a generation is locked (`pin`), when the newest
+  /// generation stays pinned after its last reference is released (`linger`), and when an old
+  /// generation is released (`expiry`).
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -92,7 +94,9 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Performs steps 3 to 5 of P1, and returns whether the pin is verified.
+  /// Locks `generation` (steps 3 to 5 of P1), and returns whether the pin is verified.
+  ///
+  /// If it is not, the generation is unlocked again.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()
@@ -161,7 +165,10 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Performs steps 3 to 6 of P3, or returns `false` if a maintenance run is deciding.
+  /// Locks `generation` (steps 3 to 6 of P3), or returns `false` if a maintenance run is deciding
+  /// which generations are dead.
+  ///
+  /// - Throws: `generationExpired` if the generation is dead or was never a commit.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
     let counters = files.counters
     guard generation <= counters.committed else { throw Self.expired(generation) }
@@ -188,10 +195,10 @@ package final class GenerationTable: @unchecked Sendable {
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Pins a generation whose lock is verified, so that no maintenance run can release it.
+  /// Pins a generation whose lock has been verified, and builds its state if necessary.
   ///
-  /// The caller must hold the table's lock, which is released while the state is built and is not
-  /// held on return.
+  /// The caller must hold the table's lock. This method releases the lock while it builds the
+  /// state, and does not hold it on return.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
     let notify = onPin

@@ -1,5 +1,5 @@
-/// The point at which reading the log starts, which is either the page file's state or a generation
-/// in the map of retained frames.
+/// Where to start reading the log: at the page file's state, or at a generation in the map of
+/// retained frames.
 package struct LogStart {
   /// The state of the page file.
   package let checkpointed: CommitPoint
@@ -14,11 +14,11 @@ package struct LogStart {
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start reading the log up to `generation`, or returns `nil` if that
-  /// generation is no longer available.
+  /// Determines where to start reading the log in order to reach `generation`, or returns `nil` if
+  /// that generation is no longer available.
   ///
-  /// A generation is not available if it is older than the page file's state, or if it is in the
-  /// range of the map but is not one of its retained generations.
+  /// A generation is not available if it is older than the page file's state, or if the map covers
+  /// it but does not list it as a retained generation.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -61,10 +61,10 @@ package struct LogStart {
     }
   }
 
-  /// Whether the page file has advanced since its header was read.
+  /// Whether the map shows that the page file has advanced since its header was read.
   ///
-  /// This is the case if the map starts after the state in that header, because a map that starts
-  /// at a state is written only after the header for that state is durable.
+  /// The map then starts after the state in that header. A map that starts at a state is written
+  /// only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
@@ -75,7 +75,7 @@ package struct LogWalk {
   package private(set) var lineages: [EndedLineage]
   /// The number of commits found after the start.
   package private(set) var commitCount = 0
-  /// The number of segments whose footer was read instead of their group headers.
+  /// The number of segments for which the footer was read instead of the group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

@@ -4,9 +4,10 @@
 /// the newer state therefore has an entry for every page that was written between the two states,
 /// however the index was built.
 package struct PageDifference {
-  /// The pages in use in the newer state that were written after the older one, in page order.
+  /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
-  /// The pages in use in the older state that were written or freed after it, in page order.
+  /// The pages of the older state that were rewritten or freed between the two states, in page
+  /// order.
   package private(set) var replaced: [PageNumber] = []
   private let older: GenerationState
   private let newer: GenerationState
@@ -44,10 +45,9 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages covered by `bitmap` that were freed after the older state and not written
-  /// since.
+  /// Adds the pages covered by `bitmap` that were freed, but not written, between the two states.
   ///
-  /// Pages that were written since are found through the index instead.
+  /// Pages that were written in the meantime are found through the index instead.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

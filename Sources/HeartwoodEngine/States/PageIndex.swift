@@ -1,7 +1,8 @@
 package import Synchronization
 
-/// A copy-on-write radix tree that maps each page to the log frame with its newest image in one
-/// state.
+/// A copy-on-write radix tree that maps page numbers to log frames.
+///
+/// For each page in the log, it contains the frame with the newest image of the page in one state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
@@ -79,7 +80,8 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Returns a node with the entries of `node`, in which `page` is mapped to `frame`.
+  /// Maps `page` to `frame` in `node`, or in a copy if `node` is shared or too small, and returns
+  /// the resulting node.
   ///
   /// The new entry is in the node itself or in a descendant. This method consumes the caller's
   /// reference to `node`.
@@ -126,7 +128,9 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree, with 64 slots, of which only those in use take memory.
+  /// A node of the tree, with 64 slots.
+  ///
+  /// A small node stores words only for the slots in use.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
@@ -134,8 +138,9 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot
-  /// with a word. The words are in slot order: frames at level 0, nodes above. `newest` is the
-  /// highest frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
+  /// with a word. The words are in slot order. They are frame numbers at level 0, and references to
+  /// child nodes at higher levels. `newest` is the highest frame ever set in the node or below it.
+  /// The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
   /// References to a full node are odd, so that a lookup recognises the node as full and finds the

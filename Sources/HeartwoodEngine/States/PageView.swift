@@ -5,7 +5,7 @@ package struct PageReference {
   let entry: Unmanaged<PageCache.Entry>?
 }
 
-/// The data for a page lookup in one state, kept together in memory.
+/// The data needed to look up pages in one state, kept together in memory.
 ///
 /// The source is owned by a ``GenerationState`` or a ``WorkingPages`` object and read through raw
 /// pointers, so that a point read does no reference counting. Everything to which it points lives
@@ -81,7 +81,7 @@ package struct PageView {
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
   ///   cannot be read; any error of ``requireCurrent()``.
-  /// - Complexity: In `.mapped` reading, no system call and no lock once the page has been
+  /// - Complexity: With `.mapped` access, no system call and no lock once the page has been
   ///   verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {

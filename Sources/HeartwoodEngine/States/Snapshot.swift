@@ -1,4 +1,4 @@
-/// A pinned view of one generation of a store, which remains unchanged while the snapshot is held.
+/// A pinned, unchanging view of one generation of a store.
 ///
 /// The generation is locked until the last reference to the snapshot is gone, and is then released
 /// automatically. Readers never wait for writers, and writers never wait for readers. While a

@@ -91,9 +91,9 @@ extension StoreFiles {
   /// X2: builds the state of a newer generation by reading the log after a known state, or returns
   /// `nil` if the log no longer leads to that generation.
   ///
-  /// The caller must hold a verified pin on the newer generation or the writer lock. A frame in the
-  /// known state's index then still exists if the newer generation contains it, whatever
-  /// maintenance runs have done in the meantime.
+  /// The caller must hold a verified pin on the newer generation or the writer lock. All frames of
+  /// the known state that the newer generation still uses then exist, whatever maintenance runs
+  /// have done in the meantime.
   ///
   /// - Complexity: Reads one page for each group between the two generations, and one more for each
   ///   segment.

@@ -18,7 +18,7 @@ package final class UsedPages {
 
   /// Returns whether the page is in use.
   ///
-  /// If the method is called in page order, it reads each bitmap only once.
+  /// If the pages are queried in page order, each bitmap is read only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }

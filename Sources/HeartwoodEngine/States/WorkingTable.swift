@@ -42,7 +42,7 @@ package struct WorkingTable {
 
   /// Returns whether the table has an entry for the page.
   ///
-  /// The entry may only record that the writer has no version of the page.
+  /// An entry may merely record that the writer has no version of the page.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.

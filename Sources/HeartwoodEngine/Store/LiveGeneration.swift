@@ -13,9 +13,8 @@ public struct LiveGeneration: Hashable, Sendable {
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees these bytes. Releasing the
-  /// generation may also allow more pages to be written back to the page file, and the run then
-  /// frees the frames of these pages as well.
+  /// Once the generation is released, the next maintenance run frees these bytes. If the generation
+  /// was the oldest, the checkpoint can also advance further, and more log space is freed.
   public var retainedByteCount: Int
 }
 

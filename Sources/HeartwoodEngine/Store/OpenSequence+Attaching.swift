@@ -88,12 +88,14 @@ extension OpenSequence {
     }
   }
 
-  /// P2: returns whether the state of a core that reads the files without shared counters is still
-  /// the newest one.
+  /// P2: returns whether the newest state in `core` is still the newest one in the files.
   ///
-  /// This is the case if no process has made the shared counters usable, and no complete commit
-  /// follows the newest known one. A commit with valid headers but invalid images is incomplete:
-  /// recovery would discard it, so reopening the store would not yield a newer state.
+  /// This check is needed only if the core reads the files without shared counters.
+  ///
+  /// The state is still the newest one if no process has made the shared counters usable, and no
+  /// complete commit follows the newest known one. A commit with valid headers but invalid images
+  /// is incomplete: recovery would discard it, so reopening the store would not yield a newer
+  /// state.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -111,9 +113,11 @@ extension OpenSequence {
 
   /// S3: acquires the presence lock again, and returns the state of the newest generation.
   ///
-  /// If the files are still the same, cached contents are still valid, because frames never change.
-  /// If another process has run a checkpoint in the meantime, the pages of the page file are
-  /// verified again.
+  /// Cached log frames are still valid, because frames never change. If another process has run a
+  /// checkpoint in the meantime, the pages of the page file are verified again.
+  ///
+  /// - Throws: `foreignStore` if the files were replaced in the meantime; `busy` if another process
+  ///   has been opening the store for longer than `busyTimeout`.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence

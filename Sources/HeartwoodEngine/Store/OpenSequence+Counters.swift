@@ -76,8 +76,8 @@ extension OpenSequence {
 
   /// Continues with counters that a process has initialised since the machine booted.
   ///
-  /// The files contain at least all visible commits. They may also contain one more complete
-  /// commit, whose writer died before it raised the counters. Such a commit is adopted.
+  /// The files contain at least all visible commits. They may also contain one more complete commit
+  /// that its writer did not publish because it died first. Such a commit is adopted.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {

@@ -27,8 +27,8 @@ struct OpenSequence {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or creates the directory, and returns a copy of this sequence that holds the directory
-  /// open.
+  /// Finds or creates the store's directory, and returns a copy of this object that keeps the
+  /// directory open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -74,7 +74,8 @@ struct OpenSequence {
     }
   }
 
-  /// Opens the store by recovery from its files, because there is no other process to attach to.
+  /// Opens the store by recovering it from its files, because there is no other process to attach
+  /// to.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
