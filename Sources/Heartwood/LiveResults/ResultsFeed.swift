@@ -48,6 +48,7 @@ final class ResultsFeed: ContextFollower {
     if shownView == nil { try recordExistingChanges() }
     let list = try reading(view) { try LiveList(query, self) }
     shownView = view
+    setGeneration(of: view)
     lists.append(list)
     directories = nil
     storeContext.follow(self)
@@ -126,6 +127,12 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
+  /// Sets the generation that changes report to that of a view.
+  private func setGeneration(of view: StoreView) {
+    let snapshot = storeContext.parent == nil ? view.snapshot : nil
+    generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
+  }
+
   /// Runs `body` while the context is temporarily pinned to `view`.
   ///
   /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
@@ -156,8 +163,7 @@ final class ResultsFeed: ContextFollower {
       numbers = []
       try refreshRegistered(view)
     }
-    let snapshot = storeContext.parent == nil ? view.snapshot : nil
-    generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
+    setGeneration(of: view)
     let directories = currentDirectories()
     for number in numbers { try examine(number, directories[number.entity], view, changes) }
     let all = lists
