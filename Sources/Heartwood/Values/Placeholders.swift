@@ -32,8 +32,8 @@ extension Optional where Wrapped: AttributeValue {
   /// The value `nil`, which stands in for the attribute's value while that value is mutated in
   /// place.
   ///
-  /// If the wrapped type has no placeholder, the optional type has none either. The outer optional
-  /// is then `nil`.
+  /// If the wrapped type has no placeholder, the optional type has none either, and this property
+  /// is `nil`.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)
