@@ -1,9 +1,8 @@
 /// The entries that differ between two states of one store.
 ///
-/// Every entry that differs is in a leaf that was written or freed between the two states. The old
-/// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
-/// Keyspaces are identified by name, because a keyspace that was removed and created again has a
-/// different tree.
+/// Every entry that differs is in a leaf that was written or freed between the two states. Only
+/// these leaves are read, and their old and new entries are compared in key order. Keyspaces are
+/// identified by name, because a keyspace that was removed and created again has a different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
@@ -31,7 +30,7 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ.
+  /// Finds the leaves that differ between the two states, and sorts them.
   ///
   /// Either state may be the newer one.
   ///
