@@ -29,8 +29,8 @@ extension Data {
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// The value `nil`, which stands in for the attribute's value while that value is mutated in
-  /// place.
+  /// A missing value (`.some(nil)`), which stands in for the attribute's value while the value is
+  /// mutated in place.
   ///
   /// If the wrapped type has no placeholder, the optional type has none either, and this property
   /// is `nil`.

@@ -27,7 +27,9 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether the value is NaN, as a floating-point number or a date can be.
+  /// Whether the value is NaN.
+  ///
+  /// Floating-point numbers and dates can be NaN.
   var isNotANumber: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN

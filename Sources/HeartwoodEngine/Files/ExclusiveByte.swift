@@ -1,5 +1,5 @@
-/// A mutex that excludes other processes as well as other threads, implemented as a lock on one
-/// byte of a file.
+/// A mutex that excludes other processes as well as other threads, based on a lock on one byte of a
+/// file.
 ///
 /// The byte lock belongs to the open file, not to a thread, so it does not exclude other threads of
 /// this process. A thread lock is therefore acquired before the byte lock and released after it. A

@@ -245,8 +245,7 @@ package struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// A range of a file that is mapped into memory, until the last reference to this object is
-/// released.
+/// A range of a file, mapped into memory until the last reference to this object is released.
 ///
 /// - Note: `@unchecked` because the memory is raw. This process never writes to read-only mappings,
 ///   and it uses only atomic operations on shared mappings.

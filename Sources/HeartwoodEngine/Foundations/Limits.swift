@@ -72,8 +72,8 @@ package enum Limits {
   package static let maxOpenSegmentCount = 32
   /// The maximum number of log segments that may be waiting for a sync at the same time.
   ///
-  /// These segments are kept open until they are synced. Before a write to one more segment, the
-  /// segment that has waited longest is synced.
+  /// These segments are kept open until they are synced. If another segment must be written, the
+  /// segment that has waited longest is synced first.
   package static let maxUnsyncedSegmentCount = 16
   /// The maximum number of retained generations, besides the newest, that the decision record in
   /// the shared counters can list.

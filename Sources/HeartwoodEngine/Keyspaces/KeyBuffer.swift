@@ -1,7 +1,7 @@
-/// Encodes the key for a lookup in stack memory.
+/// Encodes the keys of lookups on the stack.
 ///
 /// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
-/// memory. In memory, eight zero bytes follow the key, because the search loads words that extend
+/// memory. Eight zero bytes follow the key in memory, because the search loads words that extend
 /// past the end of the key. `Bytes.count` does not include them.
 enum KeyBuffer {
   /// The length of the longest key, including its padding.

@@ -107,8 +107,8 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with consecutive chunks of the value of `key`, or of the bytes in `range` if it
-  /// is not `nil`.
+  /// Calls `body` with consecutive chunks of the value of `key`, or only of its bytes in `range` if
+  /// a range is given.
   ///
   /// Each chunk is part of a page. Returns `false` if the key does not exist. If `body` throws an
   /// error, this method returns it as a failure, because it can itself throw only storage errors.

@@ -1,8 +1,9 @@
 /// The entries that differ between two states of one store.
 ///
-/// Every entry that differs is in a leaf that was written or freed between the two states. Only
-/// these leaves are read, and their old and new entries are compared in key order. Keyspaces are
-/// identified by name, because a keyspace that was removed and created again has a different tree.
+/// Every entry that differs is in a leaf that was written or freed between the two states. The old
+/// and the new entries of these leaves are compared in key order. Unchanged leaves are never read.
+/// Keyspaces are identified by name, because a keyspace that was removed and created again has a
+/// different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {

@@ -12,8 +12,8 @@ package enum AtomicFileLayout {
   package static let hashByteCount = 8
 }
 
-/// A small file in a store's directory, whose contents are replaced atomically: a reader finds
-/// either the old or the new contents.
+/// A small file that belongs to a store and is replaced atomically: a reader finds either the old
+/// or the new contents.
 package struct AtomicFile: Sendable {
   package let name: String
   package let magic: UInt64
