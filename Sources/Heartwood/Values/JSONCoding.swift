@@ -1,6 +1,8 @@
 import Foundation
 
-/// Encodes `Codable` values as JSON, with equal bytes for equal values, and decodes them.
+/// Encodes `Codable` values as JSON, and decodes them.
+///
+/// Equal values are encoded as equal bytes.
 enum JSONCoding {
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
@@ -30,7 +32,7 @@ enum JSONCoding {
   }
 }
 
-/// A wrapper that sorts all sets and dictionaries in a value when it encodes the value.
+/// A wrapper that encodes a value with all its sets and dictionaries sorted.
 ///
 /// Sorting makes the result deterministic. Otherwise, two equal sets could list their elements in
 /// different orders, and so could two equal dictionaries that are encoded as arrays.
@@ -62,7 +64,7 @@ private protocol UnorderedEncodable {
 }
 
 extension Set: UnorderedEncodable where Element: Encodable {
-  /// Encodes the set as an array that is sorted by the JSON of the elements.
+  /// Encodes the set as an array, sorted by the elements' JSON.
   func encodeSorted(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for element in try sortedByJSON(\.self) { try container.encode(OrderedValue(element)) }
@@ -70,11 +72,11 @@ extension Set: UnorderedEncodable where Element: Encodable {
 }
 
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
-  /// Encodes the dictionary as an array of alternating keys and values, sorted by the JSON of the
-  /// keys.
+  /// Encodes the dictionary with its entries in a defined order.
   ///
-  /// A dictionary that Swift encodes as a JSON object remains an object, because `JSONEncoder`
-  /// already sorts the keys of objects.
+  /// If Swift encodes the dictionary as a JSON object, so does this method, because `JSONEncoder`
+  /// already sorts the keys of objects. Otherwise, this method encodes the dictionary as an array
+  /// of alternating keys and values, sorted by the keys' JSON.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

@@ -1,14 +1,16 @@
 public import Foundation
 
-/// The identifier of an object, which is valid across contexts, threads and processes.
+/// The identifier of an object.
 ///
-/// An ID does not retain its object. An object that has never been saved has a temporary ID. The
-/// first save replaces it with a permanent ID. The temporary ID is valid only in the object's
-/// context, and in the parents and children of that context that contain the object. It stays valid
-/// there after the save.
+/// A permanent ID can be used in any context, on any thread and in any process that has the store
+/// open. An ID does not retain its object.
 ///
-/// The URI has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the
-/// store.
+/// An object that has never been saved has a temporary ID, which the first save replaces with a
+/// permanent ID. The temporary ID can be used only in the object's context, and in those of its
+/// parent and child contexts that contain the object. It stays valid there after the save.
+///
+/// The URI of an ID has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the
+/// lifetime of the store.
 public struct ManagedObjectID: Hashable, Sendable {
   /// The data that all IDs of a store share.
   final class Space: Sendable {
@@ -24,11 +26,11 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID is temporary, because it was obtained before the object's first save.
+  /// Whether the ID is temporary, which means that it was obtained before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
-  /// The name of the object's entity, or `nil` if the entity is not in the model that this process
-  /// has read.
+  /// The name of the object's entity, or `nil` if the store's schema did not contain the entity
+  /// when this process read the schema.
   public var entityName: String? { space.entityNames[number.entity] }
 
   /// The ID as a URI.

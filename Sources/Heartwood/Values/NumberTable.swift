@@ -1,10 +1,10 @@
 /// A hash table with object numbers as keys.
 ///
-/// A context looks up every row that it reads in such a table, so the hash function is a single
-/// multiplication. The numbers cannot be chosen by an attacker, so the protection of `Dictionary`
-/// against deliberate collisions is unnecessary; it would cost five times as much. Collisions are
-/// resolved by linear probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms
-/// L and R).
+/// A context looks up every row that it reads in such a table, so lookups must be fast. The hash
+/// function is therefore a single multiplication. `Dictionary` would take five times as long,
+/// because its hash function protects against deliberate collisions. This protection is unnecessary
+/// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
+/// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
 package struct NumberTable<Value> {
   private struct Entry {
     var number: Int64
@@ -22,8 +22,8 @@ package struct NumberTable<Value> {
 
   /// Returns the position at which the search for a number starts.
   ///
-  /// Consecutive numbers mostly have adjacent positions. Because rows are usually read in order,
-  /// one cache line then serves several lookups.
+  /// Consecutive numbers usually have adjacent positions. Because rows are usually read in order,
+  /// several lookups in a row then access the same cache line.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))

@@ -1,6 +1,7 @@
-/// A running sum of numbers that are given as stored values.
+/// A running sum of stored numbers.
 struct NumericTotal<Number: AttributeValue & Numeric> {
-  // The sum has 128 bits, so that only the total must fit in the type, not the intermediate sums.
+  // The sum has 128 bits, so that intermediate sums cannot overflow. Only the total must fit in
+  // `Number`.
   private var integerSum: Int128 = 0
   private var floatingPointSum = Number.zero
 

@@ -7,8 +7,8 @@ public struct ObjectVersion: Sendable {
   public let generation: QueryGenerationToken?
   /// The time at which this version was written.
   ///
-  /// If the history does not contain the transaction that wrote it, this is the commit time of the
-  /// oldest inspected generation that contains the version.
+  /// If the history does not contain the transaction that wrote this version, the date is the
+  /// commit time of the oldest readable generation that contains it.
   public let date: Date
   /// Whether the object was deleted in this version.
   public let isDeleted: Bool
@@ -25,12 +25,13 @@ public struct ObjectVersion: Sendable {
   /// The kind of change that the transaction made to the object, or `nil` if the history does not
   /// contain the transaction that wrote this version.
   public let change: PersistentHistoryChange.Kind?
-  /// The author of the history transaction, if the history records one.
+  /// The author of the transaction that wrote this version, or `nil` if the history records none.
   public let author: String?
-  /// The name of the context that wrote this version, if the history records one.
+  /// The name of the context that wrote this version, or `nil` if the history records none.
   public let contextName: String?
 
-  /// Returns the value of an attribute, or `nil` if this version has no value with the given name.
+  /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not
+  /// contain it.
   ///
   /// - Throws: `corrupt` if the attribute has another type.
   public func value<Value: AttributeValue>(

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A position in the history of each store of a container.
+/// A token for a position in the history of each store of a container.
 ///
-/// Each position is the point directly after one of the store's transactions.
+/// Each position is directly after one of the store's transactions.
 ///
-/// The token can be encoded and saved. It is valid as long as the history after its positions is
-/// kept.
+/// A program can encode and save the token, and later ask for the transactions after it. The token
+/// stays valid until some of these transactions are deleted from the history.
 public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// The position in the history of one store.
   private struct Position: Hashable, Codable {
@@ -18,7 +18,7 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// The positions in the other stores, or `nil` if there are no other stores.
   private let others: [Position]?
 
-  /// Creates the token for the position after a transaction of one store.
+  /// Creates the token for the position after transaction `sequence` of one store.
   init(store: UUID, sequence: Int64) {
     self.store = store
     self.sequence = sequence
@@ -36,14 +36,14 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
     others = positions.count > 1 ? Array(positions.dropFirst()) : nil
   }
 
-  /// Returns the number of the last transaction of a store before the position, or `nil` if the
-  /// token does not cover the store.
+  /// Returns the number of the last transaction before the token's position in `store`, or `nil` if
+  /// the token contains no position for this store.
   func sequence(of store: UUID) -> Int64? {
     if self.store == store { return sequence }
     return others?.first { $0.store == store }?.sequence
   }
 
-  /// The number of the last transaction before the position, by store.
+  /// For each store, the number of the last transaction before the token's position.
   var sequences: [UUID: Int64] {
     (others ?? []).reduce(into: [store: sequence]) { $0[$1.store] = $1.sequence }
   }
@@ -64,8 +64,9 @@ public struct PersistentHistoryTransaction: Sendable {
   public let processID: Int32
   /// The changes, in the order in which they were written.
   public let changes: [PersistentHistoryChange]
-  /// The number of the first frame that the transaction could write, which is also the version of
-  /// the rows that it wrote.
+  /// The number of the transaction's first frame.
+  ///
+  /// The rows that the transaction wrote contain this number as their version.
   let base: UInt64
   /// The UUID of the store.
   let store: UUID

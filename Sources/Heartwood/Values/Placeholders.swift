@@ -4,33 +4,36 @@ public import Foundation
 // contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
-  /// An empty array, which the object contains during an in-place mutation.
+  /// An empty array, which stands in for the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: [Element]? { [] }
 }
 
 extension Set where Element: AttributeValue & Codable {
-  /// An empty set, which the object contains during an in-place mutation.
+  /// An empty set, which stands in for the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: Set<Element>? { [] }
 }
 
 extension String {
-  /// An empty string, which the object contains during an in-place mutation.
+  /// An empty string, which stands in for the attribute's value while the value is mutated in
+  /// place.
   @inlinable
   public static var placeholderWhileChanging: String? { "" }
 }
 
 extension Data {
-  /// Empty data, which the object contains during an in-place mutation.
+  /// Empty data, which stands in for the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: Data? { Data() }
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// A missing value (`.some(nil)`), which the object contains during an in-place mutation.
+  /// A missing value (`.some(nil)`), which stands in for the attribute's value while the value is
+  /// mutated in place.
   ///
-  /// If the wrapped type has no placeholder, the optional type has none either.
+  /// If the wrapped type has no placeholder, the optional type has none either, and this property
+  /// is `nil`.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

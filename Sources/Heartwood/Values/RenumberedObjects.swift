@@ -1,13 +1,14 @@
-/// A map from replaced object numbers to their replacements, shared by one tree of contexts.
+/// A map from replaced object numbers to their replacements, shared by all contexts of one tree.
 ///
 /// Objects that are inserted one after another usually get consecutive numbers, so one entry can
 /// represent a run of numbers. A million objects that are inserted and saved together take about
 /// thirty entries. The stored properties skip exclusivity checks, because every lookup of an object
 /// by number reads them.
 package final class RenumberedObjects {
-  /// The replaced temporary numbers, by entity number.
+  /// The replacements of temporary numbers, indexed by entity number.
   ///
-  /// Entities are kept separate, because the runs of different entities would interrupt each other.
+  /// Each entity has its own runs. If entities shared them, inserting objects of several entities
+  /// alternately would break up the runs.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
@@ -15,7 +16,9 @@ package final class RenumberedObjects {
 
   package init() {}
 
-  /// A copy for use on another thread, to which later replacements are not added.
+  /// A copy of the map for use on another thread.
+  ///
+  /// Replacements that are recorded later are not added to the copy.
   package var copy: RenumberedObjects {
     let copy = RenumberedObjects()
     (copy.temporary, copy.permanent, copy.changeCount) = (temporary, permanent, changeCount)
@@ -71,7 +74,8 @@ package final class RenumberedObjects {
   }
 }
 
-/// Pairs of old and new numbers, stored as runs in which both numbers increase by one per pair.
+/// Pairs of old and new numbers, stored as runs in which both numbers increase by one from pair to
+/// pair.
 private struct NumberRuns {
   private struct Run {
     let old: Int64
@@ -87,13 +91,12 @@ private struct NumberRuns {
 
   /// The runs, in ascending order of their old numbers.
   private var runs: [Run] = []
-  /// Pairs that were added out of order: their old numbers are less than that of the last run.
+  /// The pairs that were added out of order: their old numbers are less than those of the last run.
   private var unordered: [Int64: Int64] = [:]
-  /// The constant part of the maximum size of `unordered`, to which half the number of runs is
-  /// added.
+  /// The maximum size of `unordered` if there are no runs.
   ///
-  /// When `unordered` exceeds the maximum, it is merged into `runs`. Merging after every insertion
-  /// would take quadratic time.
+  /// Every two runs raise the maximum by one. When `unordered` exceeds it, its pairs are merged
+  /// into `runs`. Merging after every insertion would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }

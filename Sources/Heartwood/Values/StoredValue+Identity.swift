@@ -1,8 +1,8 @@
 extension StoredValue {
-  /// Returns whether both values have the same bits.
+  /// Returns whether this value and `other` have the same bits.
   ///
-  /// In contrast, `==` treats strings as equal if they differ only in their Unicode composition.
-  /// An attribute has changed if this method returns `false` for its old and new stored values.
+  /// In contrast, `==` treats strings as equal if they differ only in their Unicode composition. An
+  /// attribute has changed if this method returns `false` for its old and new stored values.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
       return first.hasSameBytes(as: second)
@@ -10,7 +10,7 @@ extension StoredValue {
     return self == other
   }
 
-  /// The canonical form of this value, for grouping values and counting distinct values.
+  /// The canonical form of this value, used to group values and to count distinct values.
   ///
   /// The canonical form of -0 is 0, and all NaNs have the same canonical form.
   var grouped: StoredValue {
@@ -27,7 +27,9 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether the value is a floating-point number or a date, and is NaN.
+  /// Whether the value is NaN.
+  ///
+  /// Floating-point numbers and dates can be NaN.
   var isNotANumber: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN

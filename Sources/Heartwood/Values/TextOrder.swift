@@ -48,8 +48,8 @@ extension String {
 
   /// Compares the composed forms of two strings.
   ///
-  /// Returns a negative number if this string precedes the other, a positive number if it follows
-  /// the other, and 0 if they are equal.
+  /// Returns a negative number if this string sorts before `other`, a positive number if it sorts
+  /// after `other`, and 0 if the strings are equal.
   func canonicalOrder(to other: String) -> Int {
     let quick = utf8.withContiguousStorageIfAvailable { first in
       other.utf8.withContiguousStorageIfAvailable { second in Self.order(first, second) }
@@ -60,8 +60,10 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// Returns the order of two uncomposed strings, or `nil` if composition may change the scalars at
-  /// their first difference, so that the strings must be composed first.
+  /// Compares two strings without composing them, if this is possible.
+  ///
+  /// - Returns: The order, as in ``canonicalOrder(to:)``, or `nil` if composition might change the
+  ///   scalars at the first difference. The strings must then be composed before they are compared.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {
@@ -74,7 +76,9 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition leaves the scalar at a position and the scalar after it unchanged.
+  /// Returns whether composition is known to leave the scalar at `position` unchanged.
+  ///
+  /// This is known if neither this scalar nor the next one can combine with a preceding scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -94,9 +98,10 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is known that composition never changes the scalar.
+  /// Whether it is known that the scalar never combines with a preceding scalar, and that
+  /// composition never changes the scalar on its own.
   ///
-  /// This is true of Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
+  /// This is true of most Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
   /// and emoji.
   fileprivate var isStable: Bool {
     switch value {

@@ -1,9 +1,10 @@
-/// A lock on one byte of a file, which excludes both other processes and other threads of this
-/// process.
+/// A mutex that excludes other processes as well as other threads, based on a lock on one byte of a
+/// file.
 ///
-/// The kernel grants the byte lock to the open file, not to a thread. A thread lock is therefore
-/// acquired before the byte lock and released after it. A read-only process can lock the byte only
-/// in shared mode, which still excludes processes that lock it exclusively.
+/// The byte lock belongs to the open file, not to a thread, so it does not exclude other threads of
+/// this process. A thread lock is therefore acquired before the byte lock and released after it. A
+/// read-only process can lock the byte only in shared mode, which still excludes processes that
+/// lock it exclusively.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -16,9 +17,9 @@ package final class ExclusiveByte: Sendable {
   ///
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: The number of milliseconds to wait for another process, which may be suspended,
-  ///     to release the lock; `nil` means no limit.
-  ///   - waits: The tracker that records all waits that have no time limit.
+  ///   - timeout: The number of milliseconds to wait if another process holds the lock, or `nil` to
+  ///     wait without a limit. The other process may be suspended.
+  ///   - waits: A tracker that records each wait that has no time limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -32,8 +33,9 @@ package final class ExclusiveByte: Sendable {
 
   /// Waits until the lock is free, then runs `body` while holding it.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait; `nil` means no limit. If a timeout
-  ///   was passed to the initialiser, that one applies instead.
+  /// - Parameter timeout: The number of milliseconds to wait if another process holds the lock, or
+  ///   `nil` to wait without a limit. If a timeout was passed to the initialiser, this parameter is
+  ///   ignored.
   /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R

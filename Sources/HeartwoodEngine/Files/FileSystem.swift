@@ -1,8 +1,8 @@
 /// The interface to the operating system: names, files, identities, time and randomness.
 ///
 /// All input and output of the engine goes through this protocol and ``File``. A test can therefore
-/// replace the disk: it can count the calls, make one fail, or choose the state that a power cut
-/// leaves behind.
+/// replace the disk, in order to count the calls, make one fail, or choose the state that a power
+/// cut leaves behind.
 ///
 /// Thread-safe. Paths are absolute or relative to the process's working directory.
 package protocol FileSystem: AnyObject, Sendable {
@@ -29,8 +29,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// and does not follow links.
   ///
   /// - Parameter newFileMode: The mode of files that are created in the directory before the
-  ///   `pages` file exists, or `nil` for the default of the process. Later files take their mode
-  ///   and group from `pages`.
+  ///   `pages` file exists, or `nil` to use the process's default. Files that are created later
+  ///   take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
   /// Returns the identity of the regular file at the given path, or `nil` if there is none.
@@ -38,15 +38,16 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Links are not followed.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
-  /// Returns the permissions of a file, or `nil` if the file does not exist or the file system has
-  /// no permissions.
+  /// Returns the permission bits of the file at `path`, or `nil` if the file does not exist or the
+  /// file system has no permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
-  /// Returns a stamp that changes whenever a name is added to, removed from or changed in the
-  /// directory.
+  /// Returns a stamp that changes whenever a name in the directory at `path` is added, removed or
+  /// changed.
   ///
-  /// If two calls return equal stamps, no name changed between them. For a short time after a
-  /// change, the result is `nil`, because a second change in that time might not alter the stamp.
+  /// If two calls return equal stamps, the names did not change between the calls. For a short time
+  /// after a change, the result is `nil`, because another change in that time might not alter the
+  /// stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
@@ -126,8 +127,8 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp of a directory whose changes need not be detected, such as one that only this
-  /// process can change.
+  /// The stamp of every directory in which changes need not be detected, for example because only
+  /// this process can make them.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -171,8 +172,8 @@ package protocol File: AnyObject, Sendable {
 
   /// Deallocates the disk space of a range of complete 4,096-byte blocks.
   ///
-  /// The range then reads as zeros, and the length of the file does not change. Returns `false`,
-  /// and changes nothing, if the file system does not support this operation.
+  /// Afterwards, the range reads as zeros. The length of the file does not change. If the file
+  /// system does not support this operation, this method changes nothing and returns `false`.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
@@ -197,14 +198,14 @@ package protocol File: AnyObject, Sendable {
 
   /// Tries to set, convert or release a lock on a range of bytes.
   ///
-  /// Returns `false` if another owner holds a conflicting lock. The lock belongs to this open file,
-  /// and is released when the process ends.
+  /// Returns `false` if another open file holds a conflicting lock. The lock belongs to this open
+  /// file, and is released at the latest when this object is released or the process ends.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
+  /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
   ///
   /// If there are several such parts, the result may be any of them.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
@@ -244,17 +245,17 @@ package struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// A mapping of a file into memory, which is unmapped when its last reference is released.
+/// A range of a file, mapped into memory until the last reference to this object is released.
 ///
 /// - Note: `@unchecked` because the memory is raw. This process never writes to read-only mappings,
-///   and it accesses shared mappings through atomic words only.
+///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
   /// A closure that is called before each access to shared memory, or `nil`.
   ///
-  /// Its arguments are the offset of the access, and whether the access may change the memory.
-  /// Because processes communicate through shared memory, a test file system uses this closure to
-  /// intercept the accesses, as it intercepts system calls.
+  /// Its arguments are the offset of the access, and whether the access may change the memory. Test
+  /// file systems use this closure to intercept the communication between processes through shared
+  /// memory, just as they intercept system calls.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A watch on a file, which wakes a thread when a process calls ``File/touch()`` on that file.
+/// A watch that wakes a thread when any process calls ``File/touch()`` on the watched file.
 ///
 /// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
@@ -37,7 +37,7 @@ final class PosixFileWatch: FileWatch {
   #if canImport(Darwin)
     /// Creates a watch on the file at `path`.
     ///
-    /// Returns `nil` if the file does not exist or the system cannot create another event queue.
+    /// Returns `nil` if the file does not exist or the system has no resources for another watch.
     init?(_ path: String) {
       guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
         return nil
@@ -82,7 +82,7 @@ final class PosixFileWatch: FileWatch {
   #else
     /// Creates a watch on the file at `path`.
     ///
-    /// Returns `nil` if the file does not exist or the system cannot create another event queue.
+    /// Returns `nil` if the file does not exist or the system has no resources for another watch.
     init?(_ path: String) {
       let opened = OpenDescriptors.enter { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
       guard case .success(let descriptor) = opened else { return nil }

@@ -6,14 +6,15 @@
   import Darwin
 #endif
 
-/// A store's directory, which is held open; see ``FileSystem/entering(_:newFileMode:)``.
+/// A store's directory that is held open, so that names can be resolved relative to it even after
+/// it has been moved; see ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
   /// The prefix of all paths in the directory: its own path and a slash.
   private let prefix: String
   private let ownDescriptor: Int32
-  /// The mode of files that are created before the `pages` file exists, or `nil` for the default of
-  /// the process.
+  /// The mode of files that are created before the `pages` file exists, or `nil` to use the
+  /// process's default.
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
@@ -56,8 +57,8 @@ final class HeldDirectory: Sendable {
 
   /// Creates a new file, or returns `nil` if the file already exists.
   ///
-  /// The caller has tried to open the file before, so `nil` means that another process has created
-  /// it in the meantime.
+  /// Callers first try to open the file, and call this method only if the file does not exist.
+  /// `nil` therefore means that another process has created the file in the meantime.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)
@@ -137,8 +138,8 @@ final class HeldDirectory: Sendable {
   ///
   /// Some kernels move timestamps ahead of the clock to make them unique.
   private static let clockLead: Int64 = 20_000_000
-  /// A duration, in nanoseconds, that is longer than one tick of a file system that stores
-  /// timestamps in whole seconds.
+  /// A duration, in nanoseconds, that is longer than one tick on file systems that store timestamps
+  /// in whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

@@ -11,10 +11,11 @@
 /// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
 /// mutexes, and because they support waits with a timeout.
 ///
-/// In a child process created by `fork`, the methods of a lock inherited from the parent do
-/// nothing. Otherwise the child could hang, because a thread that does not exist in the child may
-/// have held the lock or waited for its condition. The child must not use the state that such a
-/// lock guards, but it can run the deinitialisers of objects that use the lock.
+/// In a child process created by `fork`, a lock inherited from the parent has no effect: its
+/// methods neither wait for other threads nor exclude them. Otherwise the child could hang, because
+/// a thread that does not exist in the child may have held the lock at the time of the fork. The
+/// child must not use the state that an inherited lock guards, but it can run the deinitialisers of
+/// objects that use the lock.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -62,8 +63,8 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock, waits until ``wakeAll()`` is called or the time has passed, and acquires
-  /// the lock again.
+  /// Releases the lock, waits until ``wakeAll()`` is called or `milliseconds` have passed, and
+  /// acquires the lock again.
   ///
   /// If `milliseconds` is `nil`, the wait has no time limit. Spurious wakeups are possible.
   package func wait(milliseconds: UInt64? = nil) {

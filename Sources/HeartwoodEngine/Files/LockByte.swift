@@ -20,7 +20,7 @@ package enum LockByte {
   package static let live: UInt64 = 1 << 40
   /// The first byte of the holder locks; see `HolderLock`.
   ///
-  /// A process uses holder locks to show that it has the store open, and which generations it
-  /// holds.
+  /// A process sets these locks to show other processes that it has the store open, and which
+  /// generations it holds.
   package static let holderLock: UInt64 = 1 << 61
 }

@@ -28,8 +28,8 @@ package final class LockOrder: @unchecked Sendable {
 
   /// Records that this thread is about to wait for a lock.
   ///
-  /// - Returns: `false` if the thread already holds this lock of the same store, or one that comes
-  ///   later in the order.
+  /// - Returns: `false` if the request violates the order: the thread already holds this lock of
+  ///   the same store, or one that comes later in the order.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -54,7 +54,9 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
-  /// Runs `body` as if this thread held no locks, for tests in which one thread acts as several.
+  /// Runs `body` as if this thread held no locks.
+  ///
+  /// Tests in which one thread plays the roles of several use this method.
   package static func asAnother<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     let thread = SystemThread.current
     let order = ofThisProcess

@@ -7,8 +7,8 @@ extension FileSystem {
   /// belonged to processes instead, closing the third descriptor would release the lock, and two
   /// stores that one process opened at the same path would not exclude each other.
   ///
-  /// - Parameter byte: A byte that is used for nothing else. The probe locks it in shared mode, so
-  ///   that concurrent probes do not disturb each other.
+  /// - Parameter byte: The byte to lock, which must be used for nothing else. The probe locks it in
+  ///   shared mode, so that concurrent probes do not disturb each other.
   /// - Throws: `unsupportedFileSystem` if the locks do not work.
   package func probeLocks(of file: any File, at byte: UInt64) throws(StorageError) {
     let range = byte..<(byte + 1)

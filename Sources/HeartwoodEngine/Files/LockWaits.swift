@@ -1,4 +1,5 @@
-/// Tracks this process's waits for lock bytes that other processes may hold indefinitely.
+/// Tracks the threads of this process that are waiting, without a time limit, for other processes
+/// to release lock bytes.
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {
@@ -16,7 +17,7 @@ package final class LockWaits: @unchecked Sendable {
 
   package init() {}
 
-  /// Runs `body`, which waits for a lock on the given byte, and records the wait while it lasts.
+  /// Runs `body`, which waits for a lock on `byte`, and records the wait until `body` returns.
   package func during<R>(
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

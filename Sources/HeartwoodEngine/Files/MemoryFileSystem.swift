@@ -1,8 +1,8 @@
 /// A file system whose files exist only in the memory of this process.
 ///
-/// Nothing in it is durable, so every sync succeeds immediately. Only the root directory exists at
-/// first; other directories must be created, as on a disk. A removed file can still be used by code
-/// that has it open.
+/// Nothing in it is durable, so syncing has no effect. Only the root directory exists at first;
+/// other directories must be created, as on a disk. Code that has a file open can continue to use
+/// it after it has been removed.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -244,11 +244,12 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Returns the memory that all mappings of this file share, or `nil` if the file has fewer than
-  /// `count` bytes.
+  /// Returns the memory that all mappings of this file share, or `nil` if this memory is shorter
+  /// than `count` bytes.
   ///
-  /// The memory starts as a copy of the file's bytes. It is not kept consistent with them, because
-  /// code that maps a file does not also read or write the file.
+  /// The memory is created, as a copy of the file, when it is first needed and the file has at
+  /// least `count` bytes. Memory and file are not kept consistent afterwards, because code that
+  /// maps a file does not also read or write it.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {

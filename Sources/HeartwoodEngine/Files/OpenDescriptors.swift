@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// Tracks the file descriptors that the engine has opened in this process, and the memory that it
-/// shares with other processes.
+/// Tracks the file descriptors that the engine has opened in this process, and the memory that this
+/// process shares with others.
 ///
 /// The kernel holds a lock on an open file for as long as any copy of the file's descriptor exists.
 /// A child process created by `fork` would therefore hold its parent's locks, and other processes
@@ -34,8 +34,9 @@ enum OpenDescriptors {
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
-  /// Opens the file at a path and registers its descriptor, which must be closed with
-  /// ``close(_:)``.
+  /// Opens the file at `path`, and registers the descriptor.
+  ///
+  /// The caller must close the descriptor with ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
@@ -62,9 +63,9 @@ enum OpenDescriptors {
 
   /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must not set locks through the descriptor, and must close it. Like ``enter(_:)``,
-  /// this method holds `lock`, because opening a file temporarily occupies all free descriptors
-  /// from 0 to 2, which only one thread may do at a time.
+  /// The caller must not set locks through the descriptor, and must close it. Opening a file
+  /// temporarily occupies all free descriptors from 0 to 2, which only one thread may do at a time.
+  /// This method therefore holds `lock`, as ``enter(_:)`` does.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }

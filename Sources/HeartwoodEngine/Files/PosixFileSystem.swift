@@ -10,9 +10,9 @@ import Synchronization
 
 /// The file system of the operating system, optionally with one directory held open.
 ///
-/// Names in that directory are resolved relative to its descriptor. A store therefore keeps using
-/// the directory that it opened, even if the directory is moved or replaced. Symbolic links are not
-/// followed, and only regular files are opened.
+/// The names of files in that directory are resolved relative to its descriptor. A store therefore
+/// keeps using the directory that it opened, even if the directory is moved or replaced. Symbolic
+/// links are not followed, and only regular files are opened.
 ///
 /// Thread-safe: the descriptor never changes.
 package final class PosixFileSystem: FileSystem {
@@ -55,10 +55,10 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Returns the directory descriptor and the name to pass to a system call for a path.
+  /// Returns the directory descriptor and the name to pass to a system call for the file at `path`.
   ///
-  /// If the file is directly in the held directory, the name is relative to that directory.
-  /// Otherwise, the name is the path itself, and `held` is `nil`.
+  /// If the file is directly in the held directory, these are the descriptor of that directory and
+  /// the last component of the path. Otherwise, the name is the path itself, and `held` is `nil`.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -244,8 +244,9 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit needs an unpredictable number. Obtaining it with a system call would double the
-  /// number of system calls per commit. The sequence is SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit needs an unpredictable number, and obtaining it from the operating system would
+  /// double the number of system calls per commit. The sequence is SplitMix64 (Steele, Lea and
+  /// Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

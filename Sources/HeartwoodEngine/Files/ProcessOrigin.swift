@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The process in which a value was created.
+/// A record of the process that created a value, used to detect that the value was inherited
+/// through `fork`.
 ///
-/// After `fork`, the child has copies of all its parent's values but must not use them: the files
-/// belong to the parent, and threads that held the parent's locks do not exist in the child.
-/// Checking this costs one load and one comparison.
+/// After `fork`, the child has copies of all its parent's values. It must not use those that refer
+/// to files or locks: the files belong to the parent, and threads that held the parent's locks do
+/// not exist in the child. The check costs one load and one comparison.
 package struct ProcessOrigin: Sendable {
   // The number of forks between the first process and this one. The handler that `OpenDescriptors`
   // registers increments it in each child.

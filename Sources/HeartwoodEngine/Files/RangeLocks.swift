@@ -1,7 +1,7 @@
 /// The byte-range locks on one file.
 ///
-/// Requests never wait: they return `false` if another owner holds a conflicting lock. The caller
-/// must synchronise access.
+/// A request never waits: if another owner holds a conflicting lock, it fails. The caller must
+/// synchronise access.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier

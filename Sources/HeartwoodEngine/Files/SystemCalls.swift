@@ -6,12 +6,13 @@
   import Darwin
 #endif
 
-/// Wrappers for functions of the C library; each wrapper returns the result or the error number.
+/// Wrappers for functions of the C library, most of which return either the result or the error
+/// number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 /// ``retrying(_:)`` repeats calls that were interrupted by a signal.
 enum SystemCalls {
-  /// Runs `call`, which makes a system call, and repeats it for as long as signals interrupt it.
+  /// Makes a system call by running `call`, and repeats it if a signal interrupts it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count

@@ -43,9 +43,10 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Runs `body` on a new thread, which must be joined exactly once.
+  /// Starts a new thread that runs `body`.
   ///
-  /// Returns `nil` if the system cannot create another thread.
+  /// Returns `nil` if the system cannot create another thread. The thread must be joined exactly
+  /// once.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

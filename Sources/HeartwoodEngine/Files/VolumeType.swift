@@ -9,10 +9,10 @@ package enum VolumeType: Hashable, Sendable {
 
   /// The name of the file system if it cannot hold a store, or `nil` if it can.
   ///
-  /// Unsupported file systems are shared between machines, or implemented by a user-space program.
-  /// Their locks may be visible to only some machines, and may be lost when a connection ends.
-  /// Their mappings do not show writes by other machines, and what a sync does depends on a server.
-  /// File systems of unknown type are accepted.
+  /// Unsupported file systems are shared between machines or implemented by a user-space program.
+  /// On such file systems, locks may be invisible to other machines, and may be lost when a
+  /// connection ends. Mappings may not show writes by other machines, and a sync may not make
+  /// writes durable. File systems of unknown type are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):

@@ -1,5 +1,5 @@
-/// Limits the number of attempts of a loop that starts over whenever another process changes what
-/// the loop reads.
+/// Limits how often a loop may start over because another process changed what the loop was
+/// reading.
 ///
 /// A new attempt is needed only if a change happens at exactly the wrong moment. Reaching the limit
 /// therefore means that the files contradict each other, or that another program keeps changing
@@ -12,7 +12,7 @@ package struct Attempts {
   /// Counts one more attempt.
   ///
   /// - Parameters:
-  ///   - action: The attempted action, worded to follow "Cannot" in the message.
+  ///   - action: The attempted action, which follows "Cannot" in the error message.
   ///   - file: The file or directory that the error names.
   /// - Throws: `busy` after ``Limits/maxAttemptCount`` attempts.
   package mutating func next(_ action: String, _ file: String) throws(StorageError) {

@@ -21,10 +21,10 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Runs `body` with uninitialised stack memory.
+  /// Runs `body` with `count` bytes of uninitialised memory on the stack.
   ///
-  /// The length should be a constant of at most 1024, because larger buffers may be allocated on
-  /// the heap.
+  /// `count` should be a constant of at most 1024, because larger buffers may be allocated on the
+  /// heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
@@ -44,13 +44,14 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset` if `source` contains no zero byte.
+  /// Copies `source` to `offset` and returns `true`, unless `source` contains a zero byte.
   ///
-  /// Otherwise, returns `false`, and the bytes at `offset` are undefined afterwards. One bounds
-  /// check covers the complete copy, and the last eight bytes are copied as a word that overlaps
-  /// the previous word. Copying a short string therefore takes fewer instructions than a call to
-  /// the C library and a search for zeros. Returning at the first zero also keeps the compiler from
-  /// emitting a vector loop, whose setup would take longer than copying most keys.
+  /// If it does, this method returns `false`, and the bytes at `offset` are undefined.
+  ///
+  /// One bounds check covers the complete copy, and the last eight bytes are copied as a word that
+  /// overlaps the previous word. Copying a short string therefore takes fewer instructions than a
+  /// call to the C library and a search for zeros. Returning at the first zero also keeps the
+  /// compiler from emitting a vector loop, whose setup would take longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base
@@ -91,9 +92,9 @@ extension MutableBytes {
 }
 
 extension UInt64 {
-  /// A mask of the zero bytes in this number, or zero if there are none.
+  /// A mask that marks the lowest zero byte of this number, or 0 if no byte is zero.
   ///
-  /// Its lowest set bit is the top bit of the lowest zero byte.
+  /// The lowest set bit of the mask is the top bit of that byte. Higher bits have no meaning.
   @inline(__always)
   fileprivate var zeroByteMarks: UInt64 {
     (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080

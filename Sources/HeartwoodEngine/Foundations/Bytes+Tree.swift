@@ -23,12 +23,12 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A number computed from the second to seventh cache lines of a page; reading this property
-  /// prefetches those lines.
+  /// A meaningless number, whose computation prefetches the second to seventh cache lines of a
+  /// page.
   ///
-  /// The memory system fetches these lines in parallel while the first line is still being loaded,
-  /// rather than one by one when a search needs them. The caller must use the number; otherwise the
-  /// compiler removes the loads.
+  /// The memory system then fetches these lines in parallel, while the first line is still being
+  /// loaded. Otherwise, it would fetch them one by one when a search needs them. The caller must
+  /// use the number; otherwise the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "The range of bytes is out of bounds.")
@@ -40,22 +40,23 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Prefetches the cache line at `offset` and the next one, and returns a number computed from
-  /// them, which the caller must use; see ``touchedLines``.
+  /// Prefetches the cache line at `offset` and the next one.
+  ///
+  /// - Returns: A meaningless number, which the caller must use, as it must use ``touchedLines``.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value` in a packed
-  /// array of `length` 64-bit numbers, or `length` if there is none.
+  /// Returns the index of the first element that is greater than or equal to `value` in the sorted
+  /// array of `length` 64-bit numbers at `offset`, or `length` if there is none.
   ///
-  /// The search starts by guessing the index at which `value` would be if the numbers were evenly
+  /// The search starts at a guess: the index that `value` would have if the numbers were evenly
   /// spaced, as consecutive numbers are. A correct guess costs four loads and no branch that is
   /// hard to predict. A guess that is off by n costs about 2 log n more loads.
   ///
-  /// - Parameter bias: A number that is added to the guess before it is rounded down: 0.5 if the
-  ///   array probably contains `value`, or slightly less than 1 if `value` usually lies between two
+  /// - Parameter bias: The number to add to the guess before rounding it down: 0.5 if the array
+  ///   probably contains `value`, or slightly less than 1 if `value` usually lies between two
   ///   elements.
   @inline(__always)
   package func guessedLowerBound64(

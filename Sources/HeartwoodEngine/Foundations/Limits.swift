@@ -2,10 +2,11 @@
 ///
 /// `Docs/Reference/Limits.md` has a row for each limit. A test compares the table with this file.
 package enum Limits {
-  /// The smallest page size, which equals the block size of common file systems, so that two pages
-  /// never share a block.
+  /// The smallest page size.
+  ///
+  /// It equals the block size of common file systems, so that two pages never share a block.
   package static let minPageByteCount = 4096
-  /// The largest page size, at which every offset within a page still fits in 16 bits.
+  /// The largest page size for which every offset within a page fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key, chosen so that four entries with such keys fit in the
   /// smallest page.
@@ -24,8 +25,8 @@ package enum Limits {
   package static let maxCopiedValueByteCount = 64 << 20
   /// The highest possible level of a node.
   ///
-  /// With a fan-out of at least four, a tree of half as many levels can contain every page. A page
-  /// with a higher level is corrupt.
+  /// If each node had only four children, half as many levels would suffice for the largest
+  /// possible page file. A page with a higher level is corrupt.
   package static let maxTreeLevel = 32
   /// The maximum length of a keyspace name in UTF-8 bytes.
   ///
@@ -50,30 +51,34 @@ package enum Limits {
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
-  /// If there are more, the oldest lineages are no longer listed, and their tokens expire.
+  /// If a store has more lineages, the oldest ones are not listed, and tokens of their generations
+  /// expire.
   package static let maxLineageCount = 64
   /// The size of the largest log segment.
   ///
   /// At this size, the segment's table of frames is comparatively small, and every 64-bit platform
   /// can map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum number of log segments from the oldest that is still needed to the newest.
+  /// The maximum difference between the numbers of the newest log segment and the oldest one that
+  /// is still needed.
   ///
-  /// No real log has this many segments. The limit also bounds the memory for a table of segments,
-  /// in case the directory contains arbitrary file names.
+  /// The limit bounds the size of the table of segments if the directory contains files with
+  /// arbitrary numbers in their names. No real log reaches it.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of log segments that a store has open at a time.
   ///
   /// The limit exceeds the number of segments that are usually read at the same time, but is small
   /// compared with a process's descriptor limit.
   package static let maxOpenSegmentCount = 32
-  /// The maximum number of log segments that are kept open until they are synced.
+  /// The maximum number of log segments that may be waiting for a sync at the same time.
   ///
-  /// A transaction that writes to more segments syncs the oldest one before it continues.
+  /// These segments are kept open until they are synced. If another segment must be written, the
+  /// segment that has waited longest is synced first.
   package static let maxUnsyncedSegmentCount = 16
-  /// The maximum number of retained generations in the decision record.
+  /// The maximum number of retained generations, besides the newest, that the decision record in
+  /// the shared counters can list.
   ///
-  /// If there are more retained generations, a maintenance run reclaims less space.
+  /// If more generations are retained, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///
@@ -83,13 +88,14 @@ package enum Limits {
   /// The maximum number of generations for which a process takes a holder lock.
   ///
   /// Each lock slows down all other lock calls in the kernel, and users rarely need to see more
-  /// than the oldest generations.
+  /// than the oldest generations that a process holds.
   package static let maxHeldGenerationLockCount = 256
-  /// The maximum number of times that a loop starts over because another process changed what the
+  /// The maximum number of attempts that a loop makes if another process keeps changing what the
   /// loop reads.
   ///
-  /// A new attempt is needed only if a change happens within microseconds, so this many attempts in
-  /// a row must have another cause.
+  /// A new attempt is needed only if a change happens at exactly the wrong moment. Reaching this
+  /// limit therefore means that the files contradict each other, or that another program keeps
+  /// changing them.
   package static let maxAttemptCount = 1000
 }
 

@@ -145,7 +145,7 @@ extension XXH64 {
 
     /// Combines the lanes into one number.
     ///
-    /// An input shorter than a stripe does not use the lanes.
+    /// If the input is shorter than a stripe, the number depends only on the seed.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }

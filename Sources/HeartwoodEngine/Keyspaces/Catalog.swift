@@ -10,9 +10,9 @@ package enum CatalogLayout {
 
 /// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 of every store that has ever been written to. The catalog also stores the
-/// number of the next new tree, in four bytes under the key `nil`, so that tree numbers are never
-/// reused.
+/// Its root is page 1 of every store that has ever been written to. Under the key `nil`, the
+/// catalog also stores the number that the next new tree will get, in four bytes. Tree numbers are
+/// therefore never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 

@@ -1,8 +1,8 @@
-/// A position in a keyspace that can move in both directions.
+/// A movable position in a keyspace, for reading entries in ascending or descending key order.
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes; after a change, the cursor finds its position again by key. Such a
-/// cursor must not be used after the transaction's closure has returned.
+/// the transaction's changes. After a change, it uses the current key to find its position again.
+/// Such a cursor must not be used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -83,7 +83,7 @@ public final class Cursor {
     return try cursor.moveToLast()
   }
 
-  /// Moves to the next entry, or to the first entry if the cursor is new.
+  /// Moves to the next entry, or to the first entry if the cursor has not been positioned yet.
   ///
   /// Returns `false` if there is no such entry.
   @discardableResult
@@ -93,7 +93,7 @@ public final class Cursor {
     return try cursor.moveToNext()
   }
 
-  /// Moves to the previous entry, or to the last entry if the cursor is new.
+  /// Moves to the previous entry, or to the last entry if the cursor has not been positioned yet.
   ///
   /// Returns `false` if there is no such entry.
   @discardableResult

@@ -17,8 +17,8 @@ public struct Key: Hashable, Sendable {
 
   /// Encodes `components` as a key.
   ///
-  /// This initialiser does not check the length. A store rejects a key that is longer than its
-  /// limit.
+  /// This initialiser does not check the length of the key. Methods of the store throw an error if
+  /// a key is too long.
   public init<each Component: KeyConvertible>(_ components: repeat each Component) {
     var encoder = KeyEncoder()
     repeat (each components).encode(into: &encoder)
@@ -40,8 +40,7 @@ public struct Key: Hashable, Sendable {
 
   /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws an error if the key has more or fewer components than `types`, or components of other
-  /// kinds.
+  /// Throws an error if the number of components or their kinds do not match `types`.
   public static func decode<each Component: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Component).Type
   ) throws(StorageError) -> (repeat each Component) {
@@ -94,8 +93,9 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// A decoded component of a key whose component types are unknown, for checks, messages and
-  /// tools.
+  /// A component of a key, decoded by code that does not know its type in advance.
+  ///
+  /// Checks, messages and tools use this type.
   package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)

@@ -1,8 +1,8 @@
-/// Writes the encoded key for a lookup to stack memory.
+/// Encodes the keys of lookups on the stack.
 ///
 /// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
-/// memory. Eight zero bytes, which `Bytes.count` does not include, follow the key in memory,
-/// because the search loads words that extend past the end of the key.
+/// memory. Eight zero bytes follow the key in memory, because the search loads words that extend
+/// past the end of the key. `Bytes.count` does not include them.
 enum KeyBuffer {
   /// The length of the longest key, including its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8

@@ -27,8 +27,8 @@ public protocol KeyConvertible: LookupKey, Sendable {
 
   /// Decodes the components that ``encode(into:)`` appended.
   ///
-  /// Implementations throw an error if the next component has another kind. They must not trap,
-  /// whatever the key contains.
+  /// An implementation must throw an error if the next component does not have the expected kind.
+  /// It must never trap, whatever the key contains.
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 
@@ -126,7 +126,7 @@ extension Float: KeyConvertible {
 }
 
 extension Optional: KeyConvertible where Wrapped: KeyConvertible {
-  /// Appends the value itself, or nil, which sorts before every value.
+  /// Appends the wrapped value, or nil, which sorts before every value.
   ///
   /// In a nested optional, nil is encoded in the same way at both levels.
   public func encode(into encoder: inout KeyEncoder) {

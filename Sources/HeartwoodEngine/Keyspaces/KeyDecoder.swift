@@ -7,8 +7,8 @@
 /// was found and the kind that was requested. After an error, the position of the decoder is
 /// unspecified.
 ///
-/// A decoder borrows the key and cannot be copied, so no code can keep it beyond the call that
-/// provided it.
+/// A decoder only borrows the memory of the key. It cannot be copied, so that code cannot keep it
+/// after the call that passed it.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
@@ -168,8 +168,8 @@ extension KeyDecoder {
     return value
   }
 
-  /// Reads the content of a string or byte string, still escaped, and returns whether it contains
-  /// escaped zero bytes.
+  /// Reads the content of a string or byte string without unescaping it, and returns whether it
+  /// contains escaped zero bytes.
   private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
     let start = offset
     var isEscaped = false

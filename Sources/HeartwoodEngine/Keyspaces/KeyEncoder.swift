@@ -5,8 +5,8 @@
 /// first and a key can be decoded. A component of a fixed length needs no terminator. In strings
 /// and byte strings, a zero byte is written as `00 FF`. Such a component is terminated by `00` if
 /// another component follows; otherwise it ends with the key. A key that consists of one string
-/// therefore has one byte of overhead. The order and the uniqueness of keys follow from these
-/// rules:
+/// therefore has one byte of overhead. These rules guarantee that keys sort in the order of their
+/// values, and that different keys have different encodings:
 ///
 /// - If two strings first differ at some byte, their encodings first differ at the corresponding
 ///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
@@ -87,10 +87,11 @@ public struct KeyEncoder: Sendable {
     bytes.append(bigEndian: uuid.low)
   }
 
-  /// Appends a string, which sorts by its UTF-8 bytes, and therefore by its Unicode scalars.
+  /// Appends a string.
   ///
-  /// Strings that are equal by `==` but spelled differently, such as a composed and a decomposed
-  /// letter, have different keys. Normalise strings first if that matters.
+  /// Strings sort by their UTF-8 bytes, and therefore by their Unicode scalars. Strings that are
+  /// equal by `==` but consist of different scalars, such as a composed and a decomposed letter,
+  /// have different keys. Normalise strings first if they should have the same key.
   public mutating func append(_ value: String) {
     value.withBytes { append(.string, $0) }
   }
@@ -111,7 +112,7 @@ public struct KeyEncoder: Sendable {
     bytes.append(tag.rawValue)
   }
 
-  /// Appends a string or byte string, which consists of the tag and the escaped content.
+  /// Appends a string or byte string, encoded as its tag and its escaped content.
   private mutating func append(_ tag: KeyTag, _ content: Bytes) {
     begin(tag)
     isOpen = true

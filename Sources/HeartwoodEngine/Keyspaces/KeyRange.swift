@@ -41,8 +41,8 @@ public struct KeyRange: Hashable, Sendable {
   /// Creates the range of all keys that start with `components`, followed by a string that starts
   /// with `prefix`.
   ///
-  /// Strings are compared in encoded form. A letter followed by a combining accent starts with that
-  /// letter, but the equivalent single composed character does not.
+  /// Strings are compared by their UTF-8 bytes. Therefore, a letter followed by a combining accent
+  /// starts with that letter, but the equivalent composed character does not.
   public init<each Component: KeyConvertible>(
     _ components: repeat each Component, stringPrefix prefix: String
   ) {
@@ -59,7 +59,7 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key that is greater than all keys that start with the given bytes, or
+  /// Returns the least key that is greater than every key whose encoding starts with `bytes`, or
   /// `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes

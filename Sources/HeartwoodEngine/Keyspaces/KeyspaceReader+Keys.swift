@@ -61,8 +61,9 @@ extension KeyspaceReader {
   /// each chunk is part of a page, and is valid only during the call to `body` that receives it. An
   /// empty value has no chunks.
   ///
-  /// - Throws: Any error that `body` throws; `corrupt`, after the last chunk, if the value differs
-  ///   from the one that was written.
+  /// - Throws: The errors of ``get(_:)``, except `tooLarge` for a long value; `corrupt`, after the
+  ///   last chunk, if the value differs from the one that was written; any error that `body`
+  ///   throws.
   /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(

@@ -1,9 +1,10 @@
 extension KeyspaceReader {
-  /// Calls `body` with the value of each integer key, in the order of `keys`.
+  /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`. This method is faster than separate reads, whatever the
-  /// order of the keys, because it looks up the keys in batches whose memory accesses overlap. Each
-  /// span is valid only during the call to `body` that receives it, as in ``withValue(_:_:)``.
+  /// If a key does not exist, its value is `nil`. This method is faster than separate reads,
+  /// whatever the order of the keys, because it looks up the keys in batches whose memory accesses
+  /// overlap. Each span is valid only during the call to `body` that receives it, as in
+  /// ``withValue(_:_:)``.
   ///
   /// - Throws: `corrupt` or `io` if a page on the path to a value is corrupt or cannot be read;
   ///   `tooLarge` if a value is too long to be copied; any error that `body` throws. `body` may
@@ -16,18 +17,18 @@ extension KeyspaceReader {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each integer key, in the order of `keys`.
+  /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each string key, in the order of `keys`.
+  /// Calls `body` with the index and the value of each string key, in the order of `keys`.
   ///
-  /// The value of a missing key is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
   ///
   /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
   public func getMany(

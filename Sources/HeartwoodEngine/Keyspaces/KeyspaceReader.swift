@@ -1,7 +1,7 @@
 /// One keyspace in a snapshot: an ordered map from keys to bytes.
 ///
-/// A reader holds its snapshot, which keeps the generation live. Any number of threads may use a
-/// reader concurrently.
+/// A reader retains its snapshot, and the snapshot keeps its generation live. Any number of threads
+/// may use a reader concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
   let snapshot: Snapshot
@@ -28,8 +28,8 @@ public struct KeyspaceReader: @unchecked Sendable {
   /// only during the call.
   ///
   /// - Parameters:
-  ///   - lower: The first key of the range, or `nil` to start at the first key of the keyspace.
-  ///   - upper: The first key after the range, or `nil` to continue to the end of the keyspace.
+  ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
+  ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
   ///   - reversed: Whether to iterate from the last entry of the range to the first.
   ///   - body: A closure that is called with each entry, and returns whether to continue.
   /// - Complexity: Each page of the range is read once.

@@ -16,17 +16,17 @@ extension KeyspaceReads {
 }
 
 extension KeyspaceReader {
-  /// Returns an estimate of the number of entries in a range of keys, for choosing how to read
-  /// them.
+  /// Returns an estimate of the number of entries in a range of keys.
   ///
-  /// The count is exact if the range is within one leaf. Otherwise, the error depends on how evenly
-  /// the nodes are filled; it is usually less than a third.
+  /// The estimate helps to choose how to read the entries. It is exact if the range is within one
+  /// leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled; it is
+  /// usually less than a third.
   ///
   /// - Parameters:
-  ///   - lower: The first key of the range, or `nil` to start at the first key of the keyspace.
-  ///   - upper: The first key after the range, or `nil` to extend to the end of the keyspace.
+  ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
+  ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
   /// - Throws: `corrupt` or `io` if a page on the path to a bound is corrupt or cannot be read;
-  ///   `tooLarge` if a key exceeds its limit.
+  ///   `tooLarge` if a bound exceeds the limit for keys.
   /// - Complexity: Two page reads for each level of the tree.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
     try reads.estimatedCount(from: lower, upTo: upper, of: try count())

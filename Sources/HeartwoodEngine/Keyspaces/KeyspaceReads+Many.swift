@@ -1,9 +1,10 @@
 extension KeyspaceReads {
-  /// Calls `body` with the value of each key, in the order of the keys.
+  /// Calls `body` with the index and the value of each key, in the order of `keys`.
   ///
   /// - Parameters:
-  ///   - byteCount: The maximum length of a key with its padding.
-  ///   - encode: A function that writes a key to memory of that length.
+  ///   - byteCount: The maximum length of an encoded key, including its padding.
+  ///   - encode: A function that encodes a key in memory of that length, and returns the encoded
+  ///     key.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,

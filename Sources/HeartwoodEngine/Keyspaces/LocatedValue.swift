@@ -1,13 +1,13 @@
 /// A value that was found in a tree: its bytes, and the page or buffer that must be released after
 /// use.
 ///
-/// The type is trivial, so that a point read does no reference counting. It is `@usableFromInline`
-/// only because the read methods are inlined.
+/// The type is trivial, so that reading one value involves no reference counting. It is
+/// `@usableFromInline` only because the read methods are inlined.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release after the call, or `nil` if there is none, because the page is in a mapped
-  /// file or the value was copied.
+  /// The page to release after use, or `nil` if the page is in a mapped file or the value was
+  /// copied.
   let reference: PageReference?
   /// A copy of the value if it spans several pages; otherwise `nil`.
   let copy: Unmanaged<ByteBlock>?
@@ -107,11 +107,12 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with the consecutive chunks of a value, each of which is part of a page.
+  /// Calls `body` with consecutive chunks of the value of `key`, or only of its bytes in `range` if
+  /// a range is given.
   ///
-  /// Returns `false` if the key does not exist. An error that `body` throws is returned as a
-  /// failure and not thrown, because this method throws only storage errors. The hash of the value
-  /// is checked after the last chunk, but not if only a `range` is read.
+  /// Each chunk is part of a page. Returns `false` if the key does not exist. If `body` throws an
+  /// error, this method returns it as a failure, because it can itself throw only storage errors.
+  /// The hash of the value is checked after the last chunk, unless only a range is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

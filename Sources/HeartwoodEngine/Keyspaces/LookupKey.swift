@@ -1,8 +1,8 @@
 /// A key for a lookup in a keyspace.
 ///
-/// A lookup key is a ``KeyConvertible`` value such as an integer or a string, a span of bytes, or a
-/// ``Key`` with several components. `Int`, `Int64`, `String`, byte arrays, spans and ``Key`` are
-/// encoded on the stack; all other types are encoded on the heap.
+/// It can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes; or a
+/// ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans and
+/// ``Key`` are encoded on the stack; all other types are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
   ///
@@ -14,8 +14,8 @@ public protocol LookupKey: ~Escapable {
 
 /// A key that the engine has encoded in memory for one call.
 ///
-/// Only the engine can create an encoded key, and callers cannot store it: the search relies on
-/// eight zero bytes after the key, and the memory is reused after the call.
+/// Only the engine can create an encoded key, because the search relies on eight zero bytes after
+/// the key. Callers cannot store the key, because its memory is reused after the call.
 public struct EncodedKey: ~Copyable {
   let bytes: Bytes
 
@@ -44,8 +44,8 @@ func missingEncoding() -> StorageError {
       + "Change the method so that it calls `body` exactly once.")
 }
 
-/// Calls `body` with a key that is followed by eight zero bytes in memory, and returns the result
-/// of `body`.
+/// Encodes `key` in memory, followed by eight zero bytes, and returns the result of calling `body`
+/// with the encoded key.
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)

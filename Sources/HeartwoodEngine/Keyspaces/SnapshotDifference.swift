@@ -1,7 +1,7 @@
 /// The entries that differ between two states of one store.
 ///
 /// Every entry that differs is in a leaf that was written or freed between the two states. The old
-/// and the new entries of these leaves are merged by key, and unchanged leaves are never read.
+/// and the new entries of these leaves are compared in key order. Unchanged leaves are never read.
 /// Keyspaces are identified by name, because a keyspace that was removed and created again has a
 /// different tree.
 ///
@@ -31,7 +31,7 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ.
+  /// Finds the leaves that differ between the two states, and sorts them.
   ///
   /// Either state may be the newer one.
   ///

@@ -1,4 +1,4 @@
-/// The fields at the start of every file that is replaced atomically.
+/// The fields at the start of every ``AtomicFile``.
 ///
 /// After them come any fields that are specific to the file, then its rows, and finally a hash.
 package enum AtomicFileLayout {
@@ -12,8 +12,8 @@ package enum AtomicFileLayout {
   package static let hashByteCount = 8
 }
 
-/// A small file of a store that is replaced atomically: a reader finds either the old or the new
-/// contents.
+/// A small file that belongs to a store and is replaced atomically: a reader finds either the old
+/// or the new contents.
 package struct AtomicFile: Sendable {
   package let name: String
   package let magic: UInt64
@@ -22,7 +22,7 @@ package struct AtomicFile: Sendable {
   /// Creates the description of a file.
   ///
   /// - Parameters:
-  ///   - magic: The first eight bytes, as a little-endian number.
+  ///   - magic: The first eight bytes of the file, as a little-endian number.
   ///   - advice: A sentence that tells the user what to do if the file is corrupt.
   package init(_ name: String, magic: UInt64, advice: String) {
     self.name = name
@@ -36,8 +36,9 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Memory is allocated only if the file's length matches the counts in its first fields. A file
-  /// that consists mostly of holes is rejected, because no store writes such a file.
+  /// Before this method allocates memory for the file, it checks that the file's length matches the
+  /// counts in the fields, or is small if the format version is unknown. It rejects a file that
+  /// consists mostly of holes, because no store writes such a file.
   ///
   /// - Parameters:
   ///   - fieldByteCount: The length in bytes of the fields before the rows.
@@ -99,8 +100,8 @@ package struct AtomicFile: Sendable {
   /// Checks the common fields and the hash, and returns the number of rows.
   ///
   /// - Parameter least: The length in bytes of the fields before the rows.
-  /// - Throws: `corrupt` if the bytes differ from those that were written; `incompatibleFormat` if
-  ///   a newer program wrote them.
+  /// - Throws: `corrupt` if the bytes differ from those that were written, or belong to another
+  ///   store; `incompatibleFormat` if a newer program wrote them.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {
