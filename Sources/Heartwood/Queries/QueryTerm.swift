@@ -62,8 +62,8 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// If this term is a constant, converts it to the type of `other`, so that the constant can be
-  /// looked up in an index.
+  /// Converts this term, if it is a constant, to the type of `other`, so that it can be looked up
+  /// in an index.
   ///
   /// `other` is the term with which this term is compared.
   ///

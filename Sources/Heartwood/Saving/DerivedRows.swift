@@ -17,7 +17,8 @@ struct DerivedRows {
     derived = DerivedValues(rows, model)
   }
 
-  /// Computes the attributes that are derived from the row itself, and puts them into `values`.
+  /// Computes the attributes of a row that are derived from the row itself, and stores them in
+  /// `values`.
   ///
   /// - Parameter keepsTimes: Whether attributes derived from the time of the save keep their
   ///   values.

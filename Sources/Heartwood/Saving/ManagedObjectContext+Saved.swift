@@ -116,8 +116,8 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes from the context the objects whose rows no longer exist: those that this save deleted,
-  /// also by delete rules, and those whose rows it found already deleted.
+  /// Removes from the context the objects whose rows this save deleted, including through delete
+  /// rules, or found already deleted.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {

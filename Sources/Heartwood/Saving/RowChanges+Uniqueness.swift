@@ -52,8 +52,8 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row, other than that of `change`, that will have the same unique value after the
-  /// transaction, or `nil` if there is none.
+  /// Returns the row that will have the same unique value as `change` after the transaction, or
+  /// `nil` if no other row will have it.
   ///
   /// The result is based on the changes requested so far.
   private func owner(

@@ -4,8 +4,8 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members are listed in a keyspace, by keyspace
-  /// name and entity position.
+  /// The slots of the to-many relationships whose members a keyspace lists, by the keyspace's name
+  /// and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
