@@ -1,5 +1,5 @@
-/// The objects for which a predicate is evaluated: the fetched object, called the subject, and the
-/// objects that can be reached through its relationships.
+/// Provides the values that a predicate needs during its evaluation: those of the fetched object,
+/// called the subject, and those of the objects that its relationships lead to.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -8,7 +8,7 @@ final class QueryScope {
   /// The view from which rows are read, or `nil` if all objects are in memory.
   private let view: StoreView?
   private let replacement: (ObjectNumber) -> ManagedObject?
-  /// The values of the predicate's variables, by the number of the variable.
+  /// The values of the predicate's variables, indexed by variable number.
   ///
   /// The value of a variable is the current element of the collection that the variable iterates
   /// over.
@@ -137,10 +137,10 @@ final class QueryScope {
   }
 }
 
-/// The location of a property's field in records.
+/// The position of a property's field in records.
 ///
-/// The location in the layout of the last record is cached, because the next record usually has the
-/// same layout.
+/// The position depends on the layout of the record. The position in the most recent layout is
+/// cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
   // The properties below are read for every record, so they skip exclusivity checks. This is safe
@@ -148,7 +148,7 @@ final class PropertyLocation {
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0
-  /// The layout's field for the property, or `nil` if the layout has no such field.
+  /// The field in the cached layout, or `nil` if that layout has no field for the property.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
   /// The property's value for records in which its field is missing or null.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null

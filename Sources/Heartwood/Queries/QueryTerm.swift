@@ -23,7 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// The tests that an object must pass for the term to be true, if the term is a condition.
+  /// If the term is a condition, tests that an object must pass for the condition to be true.
   var demands: [QueryDemand] = []
 
   init(
@@ -62,13 +62,13 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Returns this term with its constant converted to the type of `other`, the term that it is
-  /// compared with.
+  /// Converts this term, if it is a constant, to the type of `other`, so that it can be looked up
+  /// in an index.
   ///
-  /// After the conversion, the constant can be looked up in an index.
+  /// `other` is the term with which this term is compared.
   ///
-  /// Terms that are not constants, and constants that the other type cannot represent, are returned
-  /// unchanged.
+  /// - Returns: The converted term. This term itself is returned if it is not a constant, if
+  ///   `other` is a constant too, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -78,9 +78,9 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Returns this value converted to the type of `term`, the term that it is compared with.
+  /// Converts this value to the type of `term`, with which it is compared.
   ///
-  /// If that type cannot represent the value, the value is returned unchanged.
+  /// - Returns: The converted value, or this value if that type cannot represent it.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
     case (.double(bits: let bits), .integer):

@@ -1,5 +1,6 @@
-/// The type of an expression in a predicate, which determines the operations that can be applied to
-/// the expression.
+/// The type of an expression in a predicate.
+///
+/// The type determines which operations the expression supports.
 indirect enum QueryType: Sendable {
   /// The type of the literal `nil`, which can be compared with values of any type except
   /// collections.
@@ -118,7 +119,7 @@ indirect enum QueryType: Sendable {
     return self
   }
 
-  /// The type as a phrase for error messages, including an article, such as "an integer".
+  /// The name of the type in error messages, with an article, such as "an integer".
   var phrase: String {
     switch self {
     case .nothing: "nil"

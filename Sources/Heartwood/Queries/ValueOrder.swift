@@ -18,9 +18,9 @@ extension StoredValue {
 
   /// Compares two values.
   ///
-  /// Returns a negative number if this value precedes the other, a positive number if it follows
-  /// the other, and 0 if they are equal. Returns `nil` if the two values have no order, for example
-  /// if one of them is `nil` or NaN.
+  /// - Returns: A negative number if this value precedes the other, a positive number if it follows
+  ///   the other, or 0 if they are equal; `nil` if the values cannot be ordered, for example
+  ///   because one of them is `nil` or NaN.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -83,7 +83,7 @@ extension StoredValue {
 
   /// Compares two values, at least one of which is a decimal number.
   ///
-  /// The results have the same meaning as those of ``order(to:)``.
+  /// The result has the same meaning as that of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil
@@ -93,8 +93,10 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Returns a string without the differences that `options` ignores, such as differences in case;
-  /// returns any other value unchanged.
+  /// Normalises a string so that strings become equal if they differ only in ways that `options`
+  /// ignores, such as case.
+  ///
+  /// Any other value is returned unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self

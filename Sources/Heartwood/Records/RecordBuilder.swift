@@ -62,9 +62,9 @@ struct RecordBuilder {
     }
   }
 
-  /// Returns the record.
+  /// Returns the complete record.
   ///
-  /// - Precondition: Every field has a value.
+  /// - Precondition: A value, which may be null, has been appended for every field.
   consuming func finish() -> [UInt8] {
     precondition(nextField == layout.fields.count, "A field of the record has no value.")
     bytes.append(contentsOf: variable)

@@ -11,19 +11,19 @@
 /// ```
 ///
 /// The version identifies the transaction that wrote the record: it is the transaction's base, that
-/// is, the number of its first frame. A transaction that only recomputes derived attributes because
-/// other rows changed does not change the version. A null bit is set for each field that has no
-/// value. A fixed-length field without a value still occupies its bytes, which are zero. The ends
-/// of variable fields are relative to the start of the first variable field. All numbers are
-/// little-endian.
+/// is, the number of its first frame. If a transaction rewrites a record only because attributes
+/// derived from other rows change, the version stays the same. A null bit is set for each field
+/// that has no value. A fixed-length field without a value still occupies its bytes, which are
+/// zero. The ends of variable fields are relative to the start of the first variable field. All
+/// numbers are little-endian.
 final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {
-    /// The number of the property, which is the same in every layout of the entity.
+    /// The property's number, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// The offset of the field itself if its length is fixed; otherwise, the offset at which the
-    /// end of the variable field is stored.
+    /// For a fixed-length field, the offset of its bytes; for a variable field, the offset of the
+    /// integer that says where the field ends.
     let offset: Int
     /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
     let variableIndex: Int?
@@ -35,7 +35,7 @@ final class RecordLayout: Sendable {
 
   let number: UInt16
   let fields: [Field]
-  /// The offset of the variable fields, which is also the minimum length of a record.
+  /// The offset of the first variable field, and the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
   /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.

@@ -1,8 +1,9 @@
 /// A view of a record's bytes that reads individual fields without decoding the others.
 ///
-/// A view is valid only while the bytes and the layouts that it refers to exist. Because the bytes
-/// come from a file, the initializer and the methods that read fields throw `corrupt` if the record
-/// does not match its layout. Reads never access memory outside the bytes.
+/// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
+/// from a file and may be corrupt. Therefore the initializer throws `corrupt` if the record is
+/// shorter than its layout requires, and the methods that read variable fields throw it if such a
+/// field is invalid. No read accesses memory outside the bytes.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -11,7 +12,7 @@ struct RecordView {
 
   /// Creates a view of a record.
   ///
-  /// - Parameter layouts: The layouts of the entity, by number.
+  /// - Parameter layouts: The layouts of the entity, indexed by layout number.
   /// - Throws: `corrupt` if the layout is unknown or the record is too short for it.
   init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
@@ -43,9 +44,9 @@ struct RecordView {
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
-  /// Returns eight bytes of the record's fixed-length part as an integer.
+  /// Returns the eight bytes at `offset` as an integer.
   ///
-  /// The offset must come from the record's layout.
+  /// - Precondition: `offset` is the offset of an eight-byte field in the record's layout.
   func word(at offset: Int) -> UInt64 { Self.load(bytes, offset, UInt64.self) }
 
   /// Returns whether a field has no value.
@@ -54,8 +55,9 @@ struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the contents of a fixed-length field of at most eight bytes, in the low bits of the
-  /// result.
+  /// Returns the bytes of a fixed-length field as an integer, padded with zeros.
+  ///
+  /// - Precondition: The field has at most eight bytes.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {

@@ -20,9 +20,9 @@ extension RawSpan {
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
-  /// Returns the last component of a key, which must be an integer.
+  /// Decodes the last component of a key as an integer.
   ///
-  /// - Throws: `corrupt` if there are fewer than eight bytes.
+  /// - Throws: `corrupt` if the key has fewer than eight bytes.
   func lastKeyComponent() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(

@@ -17,7 +17,8 @@ struct DerivedRows {
     derived = DerivedValues(rows, model)
   }
 
-  /// Computes the attributes that are derived from the row itself, and puts them into `values`.
+  /// Computes the attributes of a row that are derived from the row itself, and stores them in
+  /// `values`.
   ///
   /// - Parameter keepsTimes: Whether attributes derived from the time of the save keep their
   ///   values.
@@ -40,10 +41,10 @@ struct DerivedRows {
     if model.hasDerived { affected.insert(number) }
   }
 
-  /// Marks the objects with attributes derived from a row that is being written or deleted.
+  /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
-  /// - Parameter isNew: Whether the row is new. Only rows written by the same transaction can be
-  ///   related to a new row, so the store is not searched for others.
+  /// - Parameter isNew: Whether the row is new. If it is, the store is not searched for related
+  ///   rows, because only rows that the same transaction writes can be related to a new row.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -75,7 +76,7 @@ struct DerivedRows {
     return first.isIdentical(to: second)
   }
 
-  /// Marks the objects with attributes derived from changed rows.
+  /// Marks the objects whose derived attributes depend on the changed rows.
   private mutating func markAllDependents(of changes: RowChanges) throws {
     for change in changes.list where !change.isDeleted && change.isEffective {
       try markDependents(
@@ -136,7 +137,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Returns the values of a row after recomputing those that are derived over relationships.
+  /// Recomputes the values that are derived over relationships, and returns all values of the row.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

@@ -1,8 +1,9 @@
 // Updates objects after a save has been committed.
 extension ManagedObjectContext {
-  /// Updates the objects to match the committed rows and returns the saved objects.
+  /// Updates this context's objects to match the committed rows, and returns the objects on which
+  /// `didSave` must be called.
   ///
-  /// - Precondition: The objects have been given their permanent numbers.
+  /// - Precondition: ``renumberInserted(_:)`` has assigned permanent numbers to the new objects.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []
     for (object, outcome) in request.outcomes {
@@ -47,10 +48,10 @@ extension ManagedObjectContext {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Refreshes the objects that child contexts have for the given rows, into which the save merged
-  /// new objects.
+  /// Refreshes the objects of the given rows in all descendants of this context.
   ///
-  /// Objects with unsaved changes are not refreshed.
+  /// The save has merged new objects into these rows. Objects with unsaved changes are not
+  /// refreshed.
   private func refreshChildren(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {
@@ -115,8 +116,8 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes from the context all objects whose rows no longer exist, including those that the
-  /// context itself did not delete.
+  /// Removes from the context the objects whose rows this save deleted, including through delete
+  /// rules, or found already deleted.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {
@@ -136,7 +137,7 @@ extension ManagedObjectContext {
     leave(object)
   }
 
-  /// Returns the changes that a save made to this context's objects, with their permanent IDs.
+  /// Returns the permanent IDs of the objects that a save inserted, updated or deleted.
   func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
     var change = ContextChange(kind: .didSave)
     for (object, outcome) in request.outcomes {

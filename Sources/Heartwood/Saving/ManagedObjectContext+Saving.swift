@@ -1,17 +1,21 @@
 extension ManagedObjectContext {
-  /// Saves all changes to the store in one transaction, which creates one generation.
+  /// Saves the context's changes to the store or, in a child context, to the parent.
+  ///
+  /// A root context writes all changes in one transaction, which creates one generation.
   ///
   /// A save first calls `willSave` on the changed objects, and again on objects that these calls
-  /// change. It then calls `validate`, resolves conflicts with ``mergePolicy``, writes everything
-  /// in one transaction, assigns permanent IDs to new objects and calls `didSave`. If there are no
-  /// changes, nothing is written.
+  /// change. It then calls `validate`. A root context resolves conflicts with ``mergePolicy``,
+  /// writes the changes and assigns permanent IDs to new objects. Finally, the save calls
+  /// `didSave`. If there are no changes, nothing is written.
   ///
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
   /// generation or, if there are no changes, to the newest one.
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
-  ///   `constraintConflict`; an error thrown by `willSave` or a custom policy; or an error from
-  ///   writing to the store. A failed save does not affect the objects and their changes.
+  ///   `constraintConflict`; `multipleStores` if objects of several stores have changed;
+  ///   `saveDidNotConverge`; an error thrown by `willSave` or a custom policy; or an error from
+  ///   writing to the store. If a save fails, the changes remain in the context and can be saved
+  ///   again.
   /// - Complexity: For each changed object, one row is read and written, and one entry is written
   ///   for each of its indexes. The save syncs once.
   public func save() throws {
@@ -71,8 +75,8 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Makes the next save check whether another context has changed `object`, even if this context
-  /// has not.
+  /// Makes the next save check `object` for conflicts with changes by other contexts, even if this
+  /// context has not changed the object.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -17,8 +17,9 @@ final class RowChange {
   @exclusivity(unchecked) var isDeleted = false
   /// Whether the change inserts a new object, which may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
-  /// The object's number in error messages, which is the one that it has until the transaction
-  /// succeeds.
+  /// The object's current number, for error messages.
+  ///
+  /// A new object gets its permanent number only if the transaction succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
   /// Whether the change comes from a managed object that is being saved.
   @exclusivity(unchecked) var isOfObject = false
@@ -26,8 +27,8 @@ final class RowChange {
   @exclusivity(unchecked) var assigned = SlotSet()
   /// The slots of references that were set.
   ///
-  /// In a one-to-one relationship, a reference that was set takes its new target away from the
-  /// target's previous partner.
+  /// In a one-to-one relationship, only such a reference can take its target away from the target's
+  /// previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
   /// The edits to the to-many relationships, by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]

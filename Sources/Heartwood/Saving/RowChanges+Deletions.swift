@@ -3,8 +3,8 @@ extension RowChanges {
   /// A row to delete, and the objects that were removed from its relationships before the deletion.
   struct Deletion {
     let change: RowChange
-    /// The previous targets of references that were set, by slot; `nil` if a reference had no
-    /// target.
+    /// For the slot of each reference that was set before the deletion, the reference's previous
+    /// target, or `nil` if it had none.
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
@@ -14,7 +14,7 @@ extension RowChanges {
     var isDenied = false
   }
 
-  /// An error that is reported if a row that prevents a deletion is not deleted as well.
+  /// An error to report if any of the rows `others` still exists after all deletions.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
@@ -70,12 +70,13 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the delete rules ignore an object that is related to the deleted row in the
-  /// store, because the relationship has already ended.
+  /// Returns whether this save has already ended the relationship between `other` and the deleted
+  /// row.
   ///
-  /// This is the case if the related object was removed from the relationship before the deletion,
-  /// or if its own reference leads to a different object after the save. It is not the case if the
-  /// related object's deletion, or an edit to its reference, lost in a conflict.
+  /// If so, the delete rules ignore `other`. The relationship has ended if `other` was removed from
+  /// it before the deletion, or if the inverse reference of `other` leads to a different object
+  /// after the save. It has not ended if the deletion of `other`, or an edit to its reference, lost
+  /// in a conflict.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -124,7 +125,8 @@ extension RowChanges {
 }
 
 extension EntityDescription {
-  /// Returns the error for an object that cannot be deleted because it still has related objects.
+  /// Returns the error for an object that cannot be deleted because the relationship `property`
+  /// still has related objects.
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,

@@ -43,10 +43,10 @@ struct ListEdits {
 
 /// Updates to-many relationships, keeps both sides consistent and merges the orders of lists.
 extension RowChanges {
-  /// Writes the added and removed members on both sides of each relationship, and the order of
-  /// ordered relationships.
+  /// Adds and removes members on both sides of each relationship, and writes the order of ordered
+  /// relationships.
   ///
-  /// - Precondition: All references have been resolved.
+  /// - Precondition: ``resolveReferences()`` has been called.
   func writeMembers() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted {
@@ -63,11 +63,13 @@ extension RowChanges {
     for key in lists.keys { try writeList(key) }
   }
 
-  /// Returns the added members, as seen from both ends of each relationship.
+  /// Returns an edge for each added member and, if the relationship has an inverse, the reverse
+  /// edge.
   ///
-  /// If a new object was merged into an existing row, one edit may remove a member under the number
-  /// of the new object, while another edit adds it under the number of the row. Such a member must
-  /// not be removed. If no object was merged, the result is not needed and therefore empty.
+  /// The edges are needed only if a new object was merged into an existing row. In this case, one
+  /// edit may remove a member by the number of the new object, while another edit adds it by the
+  /// number of the row; the member must then not be removed. If no object was merged, the result is
+  /// empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }

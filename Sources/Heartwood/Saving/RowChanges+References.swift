@@ -1,11 +1,11 @@
-/// Updates references so that none refers to a missing row and both ends of each one-to-one
-/// relationship agree.
+/// Updates the references of changed rows so that none refers to a missing row and both ends of
+/// each one-to-one relationship agree.
 extension RowChanges {
-  /// Redirects references to new objects that were merged into existing rows, and clears references
-  /// to missing rows.
+  /// Redirects references whose targets were merged into other rows, and clears references to
+  /// missing rows.
   ///
-  /// The method then pairs the objects of one-to-one relationships, and marks the objects whose
-  /// members change.
+  /// Then pairs the objects of one-to-one relationships, and marks the objects whose members
+  /// change.
   func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -30,10 +30,10 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears references to missing rows if they have no inverse, but only in rows that are written
-  /// anyway.
+  /// Clears references without an inverse if their target is missing, but only in rows that are
+  /// written anyway.
   ///
-  /// Deleting an object does not change the references to it that have no inverse.
+  /// Deleting a row does not by itself clear such references to it.
   func clearDanglingReferences() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -106,9 +106,10 @@ extension RowChanges {
   /// Pairs the two objects of a claim, or resets the claim's reference if the target is not
   /// available.
   ///
-  /// The target is not available if it does not exist or has already been paired. Unless it already
-  /// refers to the claiming object, it is also not available if an edit to its reference lost in a
-  /// conflict, or if it has another partner and the claim's reference was not edited.
+  /// The target is not available if it does not exist or has already been paired. If it does not
+  /// yet refer to the claiming object, it is also unavailable in two more cases: an edit to its
+  /// reference lost in a conflict; or it has another partner, and the claim's reference was not
+  /// edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -135,8 +136,8 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets the reference in a claim to its stored value, or clears it if that value refers to the
-  /// object itself.
+  /// Resets the reference in a claim to the target that it has in the store, or clears it if this
+  /// target is the object itself.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)

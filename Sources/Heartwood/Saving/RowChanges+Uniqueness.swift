@@ -1,6 +1,6 @@
 /// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
 extension RowChanges {
-  /// The values of a row for a unique constraint, encoded as an index key.
+  /// The values that a row has for the attributes of a unique constraint, encoded as an index key.
   private struct UniqueKey: Hashable {
     /// The position of the declaring entity in the schema.
     let entity: Int
@@ -12,8 +12,8 @@ extension RowChanges {
   /// The changes to the rows that claim unique values, by unique value.
   private typealias Owners = [UniqueKey: RowChange]
 
-  /// The row that has a unique value: a row with a change in this transaction, or another stored
-  /// row.
+  /// The row that has a unique value: either a row that this transaction changes, or an unchanged
+  /// row of the store.
   private enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -52,10 +52,10 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have a unique value after the transaction, according to the changes
-  /// requested so far.
+  /// Returns the row that will have the same unique value as `change` after the transaction, or
+  /// `nil` if no other row will have it.
   ///
-  /// Returns `nil` if no row other than that of `change` will have the value.
+  /// The result is based on the changes requested so far.
   private func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
@@ -125,9 +125,9 @@ extension RowChanges {
     }
   }
 
-  /// Copies values of a new object into the row that the object is merged into.
+  /// Merges the values of a new object into an existing row.
   ///
-  /// The merge policy determines which values are copied.
+  /// The merge policy determines which values of the object replace those of the row.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject

@@ -29,20 +29,21 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// Whether each row that has been looked up exists, by number.
+  /// The rows that have been looked up, by number; the value is `true` if the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict; cascading deletions must not delete them
-  /// either.
+  /// The rows whose requested deletion lost in a conflict, and which cascading deletions must not
+  /// delete either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether only attributes change, and no relationships, as in batch requests.
   let areAttributesOnly: Bool
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
-  /// The number of changes at the start of `list` whose attributes derived from the row itself have
-  /// already been computed.
+  /// The number of changes in `list` before consequences were added to it.
+  ///
+  /// For these changes, the attributes derived from the row itself have already been computed.
   private var requestedCount = 0
 
   init(
@@ -174,8 +175,8 @@ final class RowChanges {
     try put()
   }
 
-  /// Finishes a transaction of several writes by computing and writing the attributes that are
-  /// derived from the written rows.
+  /// Finishes a transaction in which ``write()`` was called several times: computes and writes the
+  /// attributes that are derived from the written rows.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }

@@ -1,8 +1,10 @@
 /// Resolves conflicts with a custom policy.
 extension SaveRequest {
-  /// Lets a custom policy resolve a conflict over an object that was changed in this context.
+  /// Lets a custom merge policy resolve a conflict over an object that this context has changed.
   ///
-  /// Returns `false` if the policy deletes the object's row.
+  /// The values and references that the policy sets are recorded in `after` and `edited`.
+  ///
+  /// - Returns: `false` if the policy decides to delete the object; otherwise, `true`.
   func resolve(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]?, _ after: inout [StoredValue], _ edited: inout SlotSet
@@ -52,7 +54,7 @@ extension SaveRequest {
       theirReferences: theirs.map(references), isDeletedHere: mine == nil)
   }
 
-  /// Applies the values and references that a policy has set.
+  /// Updates `after` and `edited` with the values and references that the policy has set.
   private func apply(
     _ conflict: MergeConflict, _ object: ManagedObject, _ after: inout [StoredValue],
     _ edited: inout SlotSet
@@ -83,7 +85,7 @@ extension SaveRequest {
     }
   }
 
-  /// Converts a value that a policy has set to the stored representation of the attribute.
+  /// Returns the stored representation of an attribute value that the policy has set.
   ///
   /// - Throws: `validation` if the value is not valid for the attribute.
   private func checked(

@@ -1,7 +1,7 @@
 /// The changes that a context saves in one transaction.
 ///
-/// The request determines the new values of each object from the merge policy and from the changes
-/// that other contexts have made since the object was read; ``RowChanges`` determines the
+/// The request determines the new values of the saved objects. If other contexts have changed an
+/// object since this context read it, the merge policy decides. ``RowChanges`` then determines the
 /// consequences for other rows. Objects are updated only after the commit has succeeded, so a
 /// failed save leaves them unchanged.
 struct SaveRequest {
@@ -30,8 +30,8 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the last call of `values(of:)` omitted a reference because the reference's target has
-  /// no row.
+  /// Whether the last call of `values(of:)` returned null for a reference because the reference's
+  /// target has no row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false
@@ -47,7 +47,8 @@ struct SaveRequest {
 
   /// Writes all changes in the context.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts, or `deniedDelete`.
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
+  ///   `validation` if a value cannot be stored.
   mutating func run() throws {
     let inserted = context.inserted.all
     for object in inserted {
@@ -75,8 +76,9 @@ struct SaveRequest {
   /// Returns the number of an object's row after the commit.
   func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
 
-  /// Returns the number of an object's row after the commit, given the current or an earlier number
-  /// of the object.
+  /// Returns the number that the row of an object has after the commit.
+  ///
+  /// - Parameter number: The object's current number, or an earlier one.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
     return changes.resolved(numbers[present] ?? present)
@@ -289,7 +291,8 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Merges an object's values with those of a row that other contexts have changed.
+  /// Applies the merge policy to the values of an object and those of its row, which other contexts
+  /// have changed.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(

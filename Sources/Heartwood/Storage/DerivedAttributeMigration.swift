@@ -1,5 +1,5 @@
-/// Computes derived attributes in existing rows if a migration adds the attributes or changes their
-/// derivation.
+/// Recomputes derived attributes in existing rows if a migration adds the attributes or changes how
+/// they are derived.
 struct DerivedAttributeMigration {
   let step: MigrationStep
 
@@ -11,8 +11,11 @@ struct DerivedAttributeMigration {
     }
   }
 
-  /// Returns the attributes whose derivation is new or differs from the one in the store, and those
-  /// whose source objects may belong to entities that the migration removes.
+  /// Returns the derived attributes of an entity that must be recomputed.
+  ///
+  /// These are the attributes whose derivation is new or differs from the one in the store, and
+  /// those whose source objects may belong to entities that the migration removes. Nothing needs to
+  /// be recomputed for a new entity.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

@@ -1,4 +1,4 @@
-/// Describes where a store keeps the objects of an entity, and decodes their records.
+/// Describes where a store keeps the objects of an entity, and encodes and decodes their records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
   /// The number of the entity in the store.
@@ -6,11 +6,10 @@ final class EntityStorage: Sendable {
   let layouts: [RecordLayout]
   /// For each layout, the property of each field, or `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The field of each property in each layout, ordered by layout and then by slot; -1 if the
-  /// layout has no field for the property.
+  /// The number of each property's field in each layout, ordered by layout and then by slot; -1 if
+  /// the layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the values of the properties in records that contain no value for them, by
-  /// slot.
+  /// For each layout, the value of each property in records that contain no value for it, by slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
@@ -36,7 +35,7 @@ final class EntityStorage: Sendable {
   let pairings: [PropertyDescription]
   /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
-  /// The keyspaces of the indexes that the entity declares, by the position of the index.
+  /// The keyspaces of the indexes that the entity itself declares, by index position.
   let indexKeyspaces: [String]
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
@@ -95,7 +94,7 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns whether the storage types in the layouts fit the types of their properties.
+  /// Returns whether the properties can represent all values of the storage types in the layouts.
   ///
   /// The layouts come from a file, which may be corrupt.
   private static func fit(
@@ -150,8 +149,8 @@ final class EntityStorage: Sendable {
 
   /// Returns the values of a record, by slot.
   ///
-  /// If a record has no value for a property, the property has the value that was declared when the
-  /// property was added or became required.
+  /// If the record has no value for a property, the result contains the value that was declared
+  /// when the property was added or became required, or null if there was none.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

@@ -1,5 +1,5 @@
 extension RowsKeyspace {
-  /// The maximum number of entries in a batch, and the maximum total size of their values in bytes.
+  /// The number of entries, and the total size of their values in bytes, at which a batch is full.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
   /// Iterates over entries in batches, so that `body` can modify entries between two batches.
@@ -7,7 +7,7 @@ extension RowsKeyspace {
   /// Entries must not be modified while they are being read, because writes move data within pages.
   ///
   /// - Parameters:
-  ///   - lower: The first key of the iteration.
+  ///   - lower: The key at which the iteration starts.
   ///   - collect: A closure that receives the key and the value of an entry, and appends the data
   ///     that `body` needs to the batch. It returns `false` to stop the iteration.
   ///   - body: A closure that is called with each batch, even if the batch is empty. It may modify

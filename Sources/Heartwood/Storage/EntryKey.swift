@@ -42,7 +42,7 @@ enum EntryKey {
     key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
   }
 
-  /// Returns the common part of the shortened keys of the given values, that is, everything except
+  /// Returns the part that all shortened keys of the given values have in common: everything except
   /// the object number.
   static func shortened(_ values: [StoredValue]) -> [UInt8] {
     let bytes = key(values).bytes
@@ -70,8 +70,9 @@ enum EntryKey {
     }
   }
 
-  /// Returns the object number of an entry, which is either its value or the last component of its
-  /// key.
+  /// Returns the object number of an entry.
+  ///
+  /// This is the entry's value or, if the value is empty, the last component of the key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }

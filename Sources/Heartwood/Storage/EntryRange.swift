@@ -49,8 +49,9 @@ struct EntryRange: Hashable {
     upper = Key.successor(of: lower.bytes)
   }
 
-  /// Returns the lowest key that an entry with the given key or prefix can have, even if the
-  /// entry's key is shortened.
+  /// Returns the lowest key that an entry can have if its complete key begins with `key`.
+  ///
+  /// The key of the entry itself may be shortened.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))

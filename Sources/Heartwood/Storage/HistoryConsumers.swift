@@ -1,7 +1,7 @@
-/// The consumers of the history and their positions in it.
+/// The keyspace that records how far each consumer has processed the history.
 ///
-/// Their keyspace maps the name of each consumer to the number of the last transaction that the
-/// consumer has processed.
+/// It maps the name of each consumer to the number of the last transaction that the consumer has
+/// processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 
@@ -25,8 +25,8 @@ enum HistoryConsumers {
     return result
   }
 
-  /// Records the position of a consumer, which is the number of the last transaction it has
-  /// processed.
+  /// Records that the consumer `name` has processed all transactions up to and including number
+  /// `sequence`.
   static func put(_ sequence: Int64, for name: String, _ transaction: WriteTransaction) throws {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: sequence)

@@ -8,7 +8,7 @@ enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
 
-  /// A change to an object, in which properties are identified by their numbers in the store.
+  /// A change to an object, with properties identified by their numbers in the store.
   enum Change {
     case insert
     case update([UInt16])
@@ -135,7 +135,7 @@ extension HistoryHeader {
 }
 
 extension [UInt8] {
-  /// Appends the length of a string and the string.
+  /// Appends the length of a string, followed by the string.
   ///
   /// `nil` is encoded as a length that no string has.
   fileprivate mutating func append(text: String?) {

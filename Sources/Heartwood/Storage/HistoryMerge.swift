@@ -14,7 +14,9 @@ struct HistoryMerge {
     positions = token?.sequences ?? [:]
   }
 
-  /// Adds the transactions of one store that follow the token.
+  /// Adds the transactions of one store that were committed after the token.
+  ///
+  /// If the token does not cover the store, all transactions of the store are added.
   ///
   /// - Throws: `historyExpired` if some of these transactions have been deleted, or `corrupt` if
   ///   the history cannot be decoded.

@@ -84,8 +84,10 @@ struct HistoryReader {
       store: model.space.store, sequence: found.sequence)
   }
 
-  /// Returns a change that identifies properties by their names in the model, or `nil` if the model
-  /// has no class for the object.
+  /// Converts a stored change, which identifies properties by number, to a public one, which
+  /// identifies them by name.
+  ///
+  /// Returns `nil` if the model has no class for the object.
   private func change(
     _ number: ObjectNumber, _ change: HistoryFormat.Change
   ) -> PersistentHistoryChange? {

@@ -1,6 +1,7 @@
-/// Migrates the indexes of a store to a model.
+/// Migrates the indexes of a store to a new model.
 ///
-/// New indexes are built, and indexes that no class declares any more are removed.
+/// New indexes are built, indexes with outdated entries are rebuilt, and indexes that no class
+/// declares any more are removed.
 struct IndexMigration {
   let step: MigrationStep
   let derived: DerivedAttributeMigration

@@ -45,10 +45,10 @@ struct ProgressCount {
     total = try step.objects(storage).count()
   }
 
-  /// Counts the rows to which relationship entries belong.
+  /// Counts the rows whose relationship entries have been processed, and reports the progress.
   ///
-  /// - Parameter numbers: The number of the row that each entry belongs to. The entries of a row
-  ///   must be adjacent.
+  /// - Parameter numbers: For each entry, the number of the row to which it belongs. The entries of
+  ///   a row must be adjacent, so that the row is counted only once.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {

@@ -14,9 +14,10 @@ struct MigrationStep {
   let model: StoreModel
   let progress: (@Sendable (MigrationProgress) -> Void)?
 
-  /// Applies the difference between the two models.
+  /// Migrates the data in the store from the old model to the new one.
   ///
-  /// - Throws: `incompatibleSchema` if the objects in the store do not allow the change.
+  /// - Throws: `incompatibleSchema` if the objects in the store do not fit the new model, for
+  ///   example because they violate a new unique constraint.
   func run() throws {
     try removeEntities()
     try RelationshipMigration(step: self).run()

@@ -8,8 +8,9 @@ import Synchronization
 /// must not prevent the log from being reclaimed. Therefore the context refers to its view weakly,
 /// and this object retains the view between two reads.
 final class RecentViews: Sendable {
-  /// The minimum time for which an unused view is retained; it is released after at most twice as
-  /// long.
+  /// The interval at which unused views are released.
+  ///
+  /// A view is therefore retained for one to two intervals after its last use.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
   private struct Content {

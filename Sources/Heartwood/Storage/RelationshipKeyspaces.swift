@@ -34,8 +34,8 @@ extension StoredModel {
     return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
   }
 
-  /// Returns the identifier of a relationship, which consists of the number of the entity that
-  /// declares it and the property's number in that entity.
+  /// Returns the identifier of a relationship, which has the form `N.P`: the number of the
+  /// declaring entity, and the number of the property in that entity.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {
@@ -51,8 +51,7 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Returns the entity that declares a property, which is this entity or one that it inherits
-  /// from.
+  /// Returns the entity that declares a property: this entity or one from which it inherits.
   func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let superentity = entity.superentity, property.slot < superentity.properties.count {

@@ -70,7 +70,10 @@ struct RelationshipMigration {
     }
   }
 
-  /// Iterates over the references in records, using the layouts with which the records were
+  /// Calls `body` with the objects of `entity` and the targets of their reference `property`, in
+  /// batches.
+  ///
+  /// Objects without a target are skipped. Each record is decoded with the layout with which it was
   /// written.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
@@ -143,7 +146,8 @@ struct RelationshipMigration {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes the entries of an entity's relationship if other entities still use the keyspace.
+  /// Removes the entries of a relationship of `entity` from the relationship's old keyspace, if the
+  /// new model still uses this keyspace.
   ///
   /// A keyspace that is no longer used is removed entirely at the end of the step.
   private func forget(
@@ -183,7 +187,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes the objects of removed entities from a relationship, for all objects of one entity.
+  /// Removes the objects of removed entities from the relationship `property` of all objects of an
+  /// entity.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {
@@ -238,13 +243,14 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship, and a temporary keyspace that contains its pairs of related objects,
-  /// collected from the inverse relationship.
+  /// A new relationship that must be filled, and a temporary keyspace with the pairs of objects
+  /// that it connects.
+  ///
+  /// The pairs were collected from the inverse relationship.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The name of the temporary keyspace, which lists the pairs of owner and member, sorted by
-    /// owner.
+    /// The name of the temporary keyspace, which is sorted by owner and then by member.
     let sorted: String
   }
 

@@ -1,11 +1,11 @@
 /// The rows and member lists that differ between two generations.
 ///
-/// The difference is computed from the keys that differ, without reading values.
+/// The difference is computed from the keys of the entries that differ; rows are not decoded.
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members are listed in a keyspace, by keyspace
-  /// name and entity position.
+  /// The slots of the to-many relationships whose members a keyspace lists, by the keyspace's name
+  /// and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
@@ -28,9 +28,10 @@ struct RowDifference {
     self.slots = slots
   }
 
-  /// Returns whether differences in a keyspace are relevant.
+  /// Returns whether a keyspace contains rows or members, so that differences in it must be
+  /// recorded.
   ///
-  /// Differences in indexes and in the history are irrelevant.
+  /// Differences in indexes and in the history, for example, are ignored.
   func isRelevant(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }
@@ -92,7 +93,8 @@ struct RowDifference {
 extension RowDifference {
   /// Returns the changes to objects between two generations.
   ///
-  /// - Complexity: As `Store.changes`, plus two row reads for each object that differs.
+  /// - Complexity: The same as that of `Store.changes`, plus two row reads for each object that
+  ///   differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {

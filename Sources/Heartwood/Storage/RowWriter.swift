@@ -57,7 +57,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the next row ID of each entity and the rest of the history.
+  /// Finishes the writes: stores the next row ID of each entity and the rest of the history.
   func finish() throws {
     try history?.finish()
     for (entity, row) in nextRows {
@@ -164,9 +164,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// The entries that list the row as a member of the objects that it refers to are deleted too.
-  ///
-  /// The member lists that other rows keep themselves are not changed.
+  /// The row's own references determine some member lists of other objects, and the row is removed
+  /// from these. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -194,7 +193,7 @@ final class RowWriter {
 
   /// Returns the object that has the given values in a unique index, or `nil` if there is none.
   ///
-  /// - Parameter key: The key that `values` encode to.
+  /// - Parameter key: The encoded key of `values`.
   ///
   /// - Precondition: Rows and index entries are consistent.
   func owner(
@@ -233,9 +232,9 @@ final class RowWriter {
     return components
   }
 
-  /// Returns the numbers of the objects that a keyspace lists for an object.
+  /// Returns the numbers of the objects that a keyspace lists for `object`.
   ///
-  /// The keyspace contains edges, or is an index over a to-one relationship.
+  /// - Parameter name: The name of a keyspace of edges, or of an index over a to-one relationship.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []

@@ -10,7 +10,7 @@ struct SchemaReconciliation {
   private(set) var result: StoredModel
   /// Sentences about entities and properties that exist only in the store.
   ///
-  /// Migrating to a schema with a higher version removes them.
+  /// A migration to a schema with a higher version removes these entities and properties.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -67,12 +67,13 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the old name that corresponds to each new name.
+  /// Returns the old names of entities or properties, by their new names.
   ///
-  /// An old name can be claimed by a declaration that was renamed from it, and also by a new
-  /// declaration with the same name. In this case, the renamed declaration gets the old name. A
-  /// declaration whose current name is already in the store was renamed by an earlier migration. It
-  /// gets one of its former names only if no current declaration has that name.
+  /// Names of new declarations are omitted. Both a declaration that was renamed from an old name
+  /// and a new declaration with this name may claim it; the renamed declaration then gets it. If
+  /// the current name of a declaration is already in the store, an earlier migration has renamed
+  /// the declaration. It then gets one of its former names only if no current declaration has that
+  /// name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {

@@ -132,7 +132,7 @@ final class StoreGroup: Sendable {
 
   /// Registers `body` to be called each time a store has been added or removed.
   ///
-  /// To end the calls, pass the returned ID to ``endObservation(_:)``.
+  /// To stop the calls, pass the returned ID to ``endObservation(_:)``.
   func observe(_ body: @escaping @Sendable () -> Void) -> UInt64 {
     content.withLock { content in
       content.lastObserver += 1
@@ -158,9 +158,11 @@ final class StoreGroup: Sendable {
   }
 
   /// Checks that the container does not already have the store with the given identity, even at
-  /// another path.
+  /// another path, or a copy of that store.
   ///
-  /// - Throws: `invalidArgument` if the container has the store.
+  /// - Parameter space: The identifier of the store in object IDs. Copies of a store have the same
+  ///   one.
+  /// - Throws: `invalidArgument` if the container has the store or a copy of it.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, attachedStores)
   }

@@ -103,8 +103,10 @@ final class StoreModel: Sendable {
     storage(of: index.entity).indexKeyspaces[index.position]
   }
 
-  /// Returns an entity's to-one relationships whose inverses are unordered to-many relationships,
-  /// with the keyspaces that list the members of these inverses.
+  /// Returns an entity's to-one relationships that have an unordered to-many inverse.
+  ///
+  /// The result contains the slot of each relationship and the keyspace that lists the members of
+  /// its inverse.
   func references(of entity: EntityDescription) -> [(slot: Int, keyspace: String)] {
     references[entity.position]
   }

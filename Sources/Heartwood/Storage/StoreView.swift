@@ -98,10 +98,10 @@ final class StoreView {
     return try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
-  /// Returns the object numbers in a keyspace of edges or in a non-unique index.
+  /// Returns the object numbers of the entries whose keys begin with the given values.
   ///
-  /// Only entries whose keys begin with the given values are included, in ascending order of the
-  /// keys.
+  /// The entries are read in ascending order of their keys. `keyspace` must contain edges or be a
+  /// non-unique index.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
     guard let reader = try self.keyspace(keyspace) else { return [] }
     var result: [ObjectNumber] = []
@@ -113,8 +113,8 @@ final class StoreView {
     return result
   }
 
-  /// Returns the object number that a unique index has for the given values, or `nil` if there is
-  /// none.
+  /// Looks up the given values in a unique index and returns the object number, or `nil` if no
+  /// object has these values.
   ///
   /// - Precondition: The key of the values is not shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {

@@ -45,8 +45,8 @@ struct StoredModel: Codable, Equatable {
 
   /// The declarations, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
-    /// The identifier of the relationship, which consists of the number of the declaring entity and
-    /// the number of the property.
+    /// The identifier of the relationship: the number of the declaring entity and the number of the
+    /// property, separated by a dot.
     var declaration: String
     /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?
@@ -66,7 +66,7 @@ struct StoredModel: Codable, Equatable {
   /// A layout with which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values of properties in those records of this layout that contain no value for them.
+    /// The values of properties for records of this layout that contain no value for them.
     var constants: [Constant] = []
   }
 
@@ -155,8 +155,8 @@ struct StoredModel: Codable, Equatable {
 }
 
 extension Int {
-  /// The value, clamped to the range of valid entity numbers, which is from 1 to the largest number
-  /// that an ID can contain.
+  /// The value, clamped to the range of valid entity numbers: from 1 to the largest number that an
+  /// object ID can contain.
   fileprivate var clamped: Int { Swift.max(1, Swift.min(self, ObjectNumber.maxEntity)) }
 }
 

@@ -91,10 +91,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts a postponed removal of a member if the member refers to the object again, now that all
-  /// other steps have been reverted.
+  /// Reverts a postponed step, now that all other steps have been reverted.
   ///
-  /// Otherwise, the removal is discarded, because another context has moved the member.
+  /// The step is the removal of a member. The member is added again if it now refers to the object
+  /// again. Otherwise, another context has moved the member, and the removal is discarded.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -170,11 +170,11 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a member's to-one reference leads to `object`, so that the member can be added
-  /// to the object's relationship again.
+  /// Returns whether a member may be added to a relationship of `object` again.
   ///
-  /// The reference is checked only during an undo, and only if the member has been saved and its
-  /// reference has no unsaved change. In all other cases, the result is `true`.
+  /// It may not if its own to-one reference leads elsewhere. The reference is checked only during
+  /// an undo, and only if the member has been saved and its reference has no unsaved change. In all
+  /// other cases, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -245,9 +245,9 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Restores the order of members.
+  /// Restores an earlier order of the members.
   ///
-  /// Members that a merge has added remain after the members that they follow.
+  /// Members that a merge has added in the meantime stay after their current predecessors.
   private func revertOrder(
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {

@@ -57,7 +57,8 @@ final class UndoLog {
   private var open: [Step] = []
   /// The attributes whose values the open group has recorded.
   ///
-  /// Further values of these attributes need not be recorded, because undo restores the first one.
+  /// Later values of these attributes are not recorded, because undo restores the first recorded
+  /// one.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
   /// The steps that wait for an object to be restored, by that object.
@@ -119,7 +120,7 @@ final class UndoLog {
     open = []
   }
 
-  /// Starts an undo, and returns the steps to revert, in reverse order.
+  /// Starts an undo, and returns the steps to revert, starting with the last one.
   ///
   /// Reverting these steps makes further changes, which are recorded so that they can be redone.
   func beginUndo() -> [Step] {

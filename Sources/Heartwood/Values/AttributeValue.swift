@@ -25,8 +25,9 @@ public protocol AttributeValue {
   ///   that another version of the type may have written the value; the attribute then reads as
   ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
-  /// A placeholder that the object holds while the value is mutated in place, so that the value is
-  /// not copied; `nil` for types whose values are cheap to copy.
+  /// A placeholder that a managed object stores while the attribute's value is mutated in place, so
+  /// that the mutation does not copy the value. It is `nil` for types whose values are cheap to
+  /// copy.
   static var placeholderWhileChanging: Self? { get }
 }
 

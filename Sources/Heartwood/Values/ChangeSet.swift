@@ -3,7 +3,8 @@ import Foundation
 /// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
 /// A change set names objects and properties but contains no values. Read the values from the
-/// generations. IDs are listed in the order in which the objects were created.
+/// generations. The inserted and deleted objects of an entity are listed in ascending order of
+/// their row IDs.
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {

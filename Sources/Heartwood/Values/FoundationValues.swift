@@ -148,8 +148,9 @@ extension Array: AttributeValue where Element: AttributeValue & Codable {
 extension Set: AttributeValue where Element: AttributeValue & Codable {
   /// The storage type of the values.
   public static var storageType: StorageType { .json }
-  /// The JSON of the set, whose elements are sorted by their JSON so that equal sets have equal
-  /// bytes.
+  /// The set as a JSON array.
+  ///
+  /// The elements are sorted by their JSON, so that equal sets have equal bytes.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
