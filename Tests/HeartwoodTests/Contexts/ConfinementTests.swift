@@ -173,11 +173,15 @@ struct ConfinementTests {
     nonisolated(unsafe) var ages: [Int?] = []
     for number in 2...5 {
       let isOver = DispatchSemaphore(value: 0)
-      Thread.detachNewThread {
+      // The thread must release the object before it signals, because that uses the context too.
+      @Sendable func use() {
         let ada = try? context.existingObject(Person.self, with: id)
         ages.append(ada?.age)
         ada?.age = number
         try? context.save()
+      }
+      Thread.detachNewThread {
+        use()
         isOver.signal()
       }
       isOver.wait()
