@@ -114,7 +114,7 @@ extension QuakeDifference.Change {
       ("kind", before.kind.visible, after.kind.visible),
     ]
     let changed = values.filter { $0.1 != $0.2 }.map { "\($0.0) \($0.1) → \($0.2)" }
-    // Changes to the coordinates or the report date are shown as "report".
+    // If only other values differ, such as the coordinates or the report date, show "report".
     return "\(after.code.visible), "
       + (changed.isEmpty ? "report" : changed.joined(separator: ", "))
   }

@@ -108,8 +108,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // If a location is given, the store finds the quakes in a square, and the program then
-      // applies the circle and the limit to the result.
+      // If a location is given, the store finds the quakes in a square. The program then filters
+      // them by the circle, and applies the limit.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

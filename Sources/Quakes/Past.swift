@@ -53,8 +53,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // The state before an import may be one that another import had just created and kept. List
-    // that state only once.
+    // The state that an import finds and keeps may be one that another import has just created and
+    // kept. List such a state only once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }

@@ -33,8 +33,8 @@ struct UndoCommand: Command {
       )
     }
     let changes = try revert(step, in: container)
-    // Keep older states, so that more imports can be undone. The next import releases the states
-    // that are no longer needed.
+    // Do not release older states here, so that more imports can be undone. The next import
+    // releases the states that are no longer needed.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())

@@ -38,7 +38,7 @@ import Heartwood
     }
   }
 
-  // MARK: In a pipe
+  // MARK: Piped output
 
   /// Returns the text to print at the start: a title and at most `limit` of the newest quakes.
   func firstLines(_ limit: Int) throws -> String {
@@ -100,7 +100,7 @@ import Heartwood
     try json(report, isOneLine: true) + "\n"
   }
 
-  // MARK: On the screen
+  // MARK: Screen output
 
   /// Returns the lines to show, truncated to the size of the screen.
   func screenLines() throws -> [String] {

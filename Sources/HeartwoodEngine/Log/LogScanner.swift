@@ -47,7 +47,7 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // A lineage that continues from `point` starts at a later frame.
+      // Consider only later frames, because a lineage that continues from `point` starts after it.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)

@@ -79,7 +79,7 @@ package final class SegmentTable: @unchecked Sendable {
   package subscript(number: UInt64) -> Segment? {
     guard number >= first else { return nil }
     let distance = Int(clamping: number - first)
-    // If there are no gaps, the index is the distance.
+    // If no earlier segment is missing, the index is the distance from the first segment.
     if distance < segments.count, segments[distance].number == number { return segments[distance] }
     return segments.first { $0.number == number }
   }

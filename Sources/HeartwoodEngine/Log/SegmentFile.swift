@@ -62,8 +62,8 @@ package final class SegmentFile: Sendable {
   /// may also sync the file that has waited longest for a sync. It then also throws any error of
   /// that sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Record the write first, so that no other thread can close the descriptor, which might be the
-    // file's last one, during the write.
+    // Record the write first, so that no other thread closes the descriptor during the write. It
+    // may be the file's last open descriptor, and closing it could discard a write-back error.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -72,8 +72,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Whatever made the sync fail, that file may have lost bytes of earlier commits. Throw `io`
-      // even if the disk is full, because `diskFull` would allow writing to continue.
+      // Whatever the cause, a failed sync may have lost bytes of earlier commits. Throw `io` even
+      // if the disk is full, because `diskFull` would allow writing to continue.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }

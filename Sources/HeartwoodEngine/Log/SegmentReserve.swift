@@ -25,8 +25,8 @@ extension LogFiles {
       return true
     }
     // A segment made by renaming the previous reserve may not have a durable name yet. While there
-    // is no reserve, every process therefore syncs the directory when it adds a segment. A new
-    // reserve ends this, so sync the directory before creating it.
+    // is no reserve, every process therefore syncs the directory when it adds a segment. Processes
+    // stop doing so once there is a new reserve, so sync the directory before creating it.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

@@ -41,8 +41,8 @@ package struct LogReclamation {
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
-      // If a frame is not newer than the previous retained generation, that generation reads it
-      // too, so it is already in the list.
+      // Add only frames that are newer than the previous retained generation. That generation reads
+      // all older ones too, so they are already in the list.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }

@@ -67,14 +67,15 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // Sync first, because the `kept` file may already lack a released name although the release
-        // is not durable yet.
+        // Sync the directory before freeing anything, because a name may already be missing from
+        // the `kept` file although its release is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
         // If the disk is full, the log is unchanged, and the next run starts over. After an I/O
-        // error, the system may treat pages as written although they are not on disk.
+        // error, the system may regard pages as written that are not on disk, so writing is
+        // disabled.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -118,8 +119,8 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // If there are more retained generations than the record can list, both the record and the
-    // reclamation end with an older generation.
+    // Read the decision back. If the record cannot list all retained generations, it ends with an
+    // older one, and so must the reclamation.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
@@ -201,8 +202,8 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // Another process may have checkpointed the page file since. If so, discard what this process
-      // knows about its earlier contents.
+      // If another process has run a checkpoint in the meantime, discard what this process knows
+      // about the earlier contents of the page file.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
@@ -269,9 +270,9 @@ struct MaintenanceRun {
   /// verified before it is copied.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // The last pages may be free and are then not written, but the file must still be long enough
-    // for readers that map those pages. Commits have already allocated this space, unless a power
-    // cut undid the allocation.
+    // Free pages at the end are not written, but the file must still be long enough for readers
+    // that map them. Commits have already allocated this space, unless a power cut undid the
+    // allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in

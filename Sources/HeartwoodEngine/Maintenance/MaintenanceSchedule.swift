@@ -57,8 +57,8 @@ struct MaintenanceSchedule {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // While generations are held, let writers wait early, so that the log stays bounded however
-        // long the run takes to start.
+        // While generations are held, make writers wait earlier than usual, so that the log stays
+        // bounded even if the run starts late.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }

@@ -149,9 +149,10 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // During this check, other processes may append commits and maintenance runs may punch
-        // holes, so the newest commit is read again. Maintenance changes nothing after that commit,
-        // and no process can allocate a segment in the meantime.
+        // Read the newest commit again: while the segment was being checked, other processes may
+        // have appended commits to it, and maintenance may have punched holes in it. If the newest
+        // commit is still in an earlier segment, neither has happened: maintenance changes nothing
+        // after that commit, and no process can allocate a segment while `making` is locked.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

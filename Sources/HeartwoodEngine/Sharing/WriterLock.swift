@@ -101,9 +101,9 @@ package final class WriterLock: @unchecked Sendable {
   /// Locks the writer byte, after waiting for writers in other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Ring the doorbell, which the current writer checks before it reacquires the lock. Without the
-    // doorbell, this process could wait forever, because a process that only polls has no place in
-    // a queue.
+    // Lock the doorbell byte to show that this process is waiting. A writer checks the doorbell
+    // before it acquires the lock again. Otherwise, a process that writes continuously could starve
+    // this one, because waiting processes poll and do not queue.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,

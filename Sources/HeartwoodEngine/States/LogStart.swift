@@ -49,8 +49,9 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // Skip the check below if the map was written for a later state of the page file: it then does
-    // not list the pages that were written back after the state in this header.
+    // Skip the check below if the map was written for a later state of the page file. Such a map
+    // does not list the pages that were written back between the state in this header and that
+    // later state.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

@@ -36,8 +36,8 @@ package final class PageLoader: Sendable {
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
       // A checkpoint has deleted the segment, and the page is now in the page file. While this
-      // generation is live, no checkpoint overwrites the page there, because checkpoints stop at
-      // this generation, which contains no newer frame of the page.
+      // generation is live, no checkpoint advances past it, so none replaces the page with a later
+      // version.
       return try files.pageFile.read(number, into: target)
     }
   }

@@ -125,7 +125,8 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // Each later pin checks whether this is still the newest state (P2).
+      // The state need not be the newest one here, because each later pin checks for a newer one
+      // (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -182,8 +183,8 @@ extension OpenSequence {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Write zeros instead of only extending the file, because the file would then have a hole,
-      // and writing to a mapped hole on a full disk kills the process.
+      // Write zeros. Extending the file without writing would leave a hole, and writing to a mapped
+      // hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

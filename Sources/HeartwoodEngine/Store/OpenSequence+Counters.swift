@@ -81,8 +81,8 @@ extension OpenSequence {
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    // Readers wait while the floor is above the newest commit, so a wrong counter would block them
-    // forever.
+    // Readers wait while the floor is above the newest commit, so a counter that is too high would
+    // block them forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
@@ -94,9 +94,9 @@ extension OpenSequence {
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A process that was running maintenance may have died between writing the header slot and
-    // raising `checkpointed`, or while it was deciding which generations stay alive, which leaves
-    // the epoch odd.
+    // A process may have died during maintenance: after it wrote the header slot but before it
+    // raised `checkpointed`, or while it was deciding which generations stay alive. In the second
+    // case, the epoch is still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Recovery has just synced the directory, so the names of all segments are durable.

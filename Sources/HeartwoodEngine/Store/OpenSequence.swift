@@ -103,8 +103,8 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // The process that created the directory, or that started to create the store, may have died
-    // before it synced the directory's name.
+    // Sync the parent directory, because the process that created the store, or its directory, may
+    // have died before it did so.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }

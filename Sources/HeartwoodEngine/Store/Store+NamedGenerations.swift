@@ -32,8 +32,8 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // Check the snapshot again here, because from now on the store cannot be suspended until the
-      // list has been replaced.
+      // Check that the store has not been suspended since the snapshot was taken. From here on, it
+      // cannot be suspended until the list has been replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(

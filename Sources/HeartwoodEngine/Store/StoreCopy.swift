@@ -55,7 +55,7 @@ struct StoreCopy {
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
-      // The incomplete copy must not continue to occupy space on a disk that may be full.
+      // Remove the incomplete copy to free its space, because the disk may be full.
       try? removeFiles()
       throw error
     }
@@ -101,7 +101,7 @@ struct StoreCopy {
   /// Removes all files of the partial copy except `locks`, whose lock tells other processes that a
   /// copy is in progress.
   private func removeFiles() throws(StorageError) {
-    // A child forked during the copy must not remove the files that its parent continues to use.
+    // A child forked during the copy must not remove files that its parent is still using.
     try files.origin.requireOwn(partialPath)
     for name in try files.fileSystem.list(partialPath) ?? [] where name != "locks" {
       try files.fileSystem.remove(partialPath + "/" + name)

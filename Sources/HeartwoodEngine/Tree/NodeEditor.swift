@@ -152,14 +152,14 @@ package struct NodeEditor {
     page.store16(UInt16(target), slotOffset(index, of: node))
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
   private func slotOffset(_ index: Int, of node: NodeView) -> Int {
     node.heads + node.count * (node.entryByteCount - NodeLayout.slotByteCount) + index * 2
   }
 
   private func setHeap(start: Int, used: Int) {
-    // If there are no cells, the complete heap is free, wherever the last removed cell was.
+    // If no cells are left, the whole heap is free, whatever `start` is.
     page.store32(UInt32(used == 0 ? page.count : start), NodeLayout.heapStart.offset)
     page.store32(UInt32(used), NodeLayout.heapUsed.offset)
   }

@@ -129,7 +129,8 @@ package struct TreeBuilder {
     writer.path.setSlot(slot, 0)
     let isFull = slot > 0 && NodeSearch.prefixOrder(leaf.node, entry.key) == 0
     if isFull, writer.path.top > 0 {
-      // Leave the full leaf unchanged, because reordering its bytes would not make room.
+      // Leave the full leaf unchanged and start a new one, because compacting the leaf would not
+      // make room for the entry.
       try writer.appendLeaf(entry)
     } else {
       try writer.rewrite(entry, at: slot, level: 0, inserting: true)

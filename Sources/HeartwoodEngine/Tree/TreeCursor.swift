@@ -125,8 +125,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current entry was removed, the cursor is already at the following one, if there is
-    // one.
+    // If the current entry was removed, `restore` has already moved the cursor to the following
+    // entry, if any.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }

@@ -144,7 +144,7 @@ extension TreeWriter {
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
     page.store8(UInt8(level), PageLayout.level.offset)
     NodeEditor(page).clear()
-    // Write only the first child now. A rebuild can then add the second child.
+    // Write only the first child here. The rebuild below adds the second child.
     page.store16(1, NodeLayout.count.offset)
     page.clear(NodeLayout.prefixOffset, NodeLayout.branchEntryByteCount)
     page.store32(left, NodeLayout.prefixOffset + NodeLayout.headByteCount)

@@ -68,7 +68,7 @@ package struct TreeWriter {
     _ = try freeSubtree(root.page, level: try view.level(of: root))
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
   func checkLimits(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     guard key.count <= Limits.maxKeyByteCount else {

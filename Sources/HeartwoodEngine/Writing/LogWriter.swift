@@ -61,7 +61,7 @@ package struct LogWriter {
     self.allocator = allocator
     self.base = base
     digest = point.digest
-    // Start with the frame before `base`. The value changes when the first group has been written.
+    // Until the first group has been written, `last` is the frame before `base`.
     last = base - 1
     transaction = files.fileSystem.random()
   }

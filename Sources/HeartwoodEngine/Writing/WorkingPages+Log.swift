@@ -22,9 +22,9 @@ extension WorkingPages {
   /// - Complexity: O(1) below the limit; otherwise, one write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Write the pages of each savepoint in their own groups, starting with the outermost savepoint,
-    // because the last image of a page is the one that is used, unless its savepoint is rolled
-    // back.
+    // Write the pages of each savepoint in their own groups, so that rolling back the savepoint can
+    // void exactly its frames. Start with the outermost savepoint, because the last image of a page
+    // that is not void is the one that is used.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -55,8 +55,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // These bytes were written in the innermost of the earlier savepoints in which the page was
-        // changed.
+        // The bytes that a savepoint holds are older than its own changes, so they belong to the
+        // innermost enclosing savepoint that changed the page. The table holds the newest bytes, so
+        // they can belong to any savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -88,7 +89,8 @@ extension WorkingPages {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
       // Allocate disk space for the committed pages now, so that a checkpoint cannot run out of
-      // space. No process ever truncates the file so far that pages of the newest commit are lost.
+      // space. If the page count has not grown, no other process can have truncated this space,
+      // because the file always keeps all pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // Also create the mappings for reading the new state.
       _ = try files.pageFile.regions(covering: pageCount)
@@ -134,8 +136,8 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // If writing is not disabled, the transaction is rolled back: `appended` is unchanged, and
-      // the next writer overwrites the frames after it.
+      // If the error does not disable writing, the transaction is rolled back: `appended` is
+      // unchanged, and the next writer overwrites the frames after it.
       files.counters.disableWriting(after: error)
       throw error
     }
