@@ -78,8 +78,8 @@ struct DiskContent {
         $0.key != directory && $0.key.rest(below: directory) == nil
       }
     }
-    // Discard the files that are unreachable for good. Until a sync, a crash may undo the removal
-    // of a file.
+    // Discard the files that no directory can refer to any more. A removed file is kept until its
+    // directory is synced, because a crash may undo the removal.
     var used = openFiles
     for directory in directories.values {
       for case .file(let number) in directory.entries { used.insert(number) }

@@ -19,8 +19,8 @@ package struct ProgramRun {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
-    // Use files for the other two streams. Pipes could fill up unless they are read and written all
-    // the time.
+    // Use files for the other two streams, because a full pipe would block its writer until the
+    // other side reads.
     let directory = try ScratchDirectory()
     process.standardOutput = output
     process.standardError = try Self.file(directory.path(of: "complaint")).forWriting

@@ -223,8 +223,8 @@ final class BatchRowContent {
       return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
-      // The request fails when the closure returns. Until then, the attribute has the value of a
-      // new object.
+      // The batch request fails once the closure has returned. Until then, the attribute has the
+      // value that it has in a new object.
       return root.init()[keyPath: keyPath]
     }
   }

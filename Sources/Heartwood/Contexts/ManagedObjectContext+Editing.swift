@@ -20,8 +20,7 @@ extension ManagedObjectContext {
           + "If the object was saved, look it up in this context by its objectID. An unsaved "
           + "object can be deleted only in the context that it was inserted into.")
     }
-    // Use a work list instead of recursion, because a cascade can lead through any number of
-    // objects.
+    // Use a work list instead of recursion, because a cascade can be arbitrarily deep.
     var work: [Deletion] = []
     begin(deletionOf: object, &work)
     while !work.isEmpty { advance(&work) }
@@ -77,8 +76,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // References to a saved object stay in place. An unsaved object has no row, so nothing can
-      // refer to it any more.
+      // With these rules, references to a saved object stay in place. An unsaved object never gets
+      // a row, so no reference to it may remain.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }

@@ -196,8 +196,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context: the program may retain it, although the store will soon have another
-    // model.
+    // Empty the context, because the program may keep a reference to it although the migration goes
+    // on to change the store's model.
     defer {
       context.abandonAll()
       context.pin = .none

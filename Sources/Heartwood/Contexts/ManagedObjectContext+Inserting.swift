@@ -22,7 +22,8 @@ extension ManagedObjectContext {
     requireInsertable(object)
     let own = register(new: object)
     guard !own.isEmpty else { return }
-    // Use a work list instead of recursion: there can be any number of related objects.
+    // Use a work list instead of recursion, because a chain of related objects can be arbitrarily
+    // long.
     var new: [ManagedObject] = []
     var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
     func collect(_ pending: [Int: PendingRelated], of object: ManagedObject) {

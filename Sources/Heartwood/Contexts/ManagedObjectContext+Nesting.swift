@@ -32,7 +32,7 @@ extension ManagedObjectContext {
       case .toOne:
         // The target in this context is created when it is first read.
         if case .object(let target) = original.target(property) {
-          // A save changes temporary numbers, so store the target itself, whose number is updated.
+          // A save replaces temporary numbers, so store the target itself rather than its number.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {

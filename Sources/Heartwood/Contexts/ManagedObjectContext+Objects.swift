@@ -243,10 +243,10 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try markInaccessible(object) }
     } catch {
-      // The store has been removed since the check.
+      // The store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // The object remains a fault and has the values of a new object. These must not be saved, so
-      // record the error: saves then throw it.
+      // The object remains a fault with the values of a new object. Record the error, so that saves
+      // throw it instead of storing these values.
       recordFaultError(error)
     }
   }
@@ -257,7 +257,8 @@ extension ManagedObjectContext: ObjectSource {
   ///
   /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow that.
   private func markInaccessible(_ object: ManagedObject) throws {
-    // In a pinned generation, the row may not exist yet, so a save must not delete it.
+    // In a pinned generation, the row may not exist yet. Do not mark the object as deleted then,
+    // because a save would delete the row if it has been inserted since.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
       parent?.object(object.number)?.isDeleted != true
     {
@@ -299,7 +300,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // A value that cannot be stored was never in a row, so record null for it.
+      // A value that cannot be stored cannot have been read from a row, so record null instead.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

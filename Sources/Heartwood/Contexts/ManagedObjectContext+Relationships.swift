@@ -11,7 +11,8 @@ extension ManagedObjectContext {
     case .object(let target): return target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
-      // Keep the stored number: the target becomes visible again if its deletion is reverted.
+      // Keep the stored number, so that the target becomes visible again if its deletion is
+      // reverted.
       if !deleted.isEmpty, forgets(target, object, property) { return nil }
       object.setTarget(.object(target), property)
       return target
@@ -162,7 +163,7 @@ extension ManagedObjectContext {
     let isOther =
       unsafeBitCast(old, to: UnsafeRawPointer.self)
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
-    // Release the last other reference, so that changing the members does not copy the set.
+    // Release this reference to the old set, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
     // Inserting a new member calls `awakeFromInsert`, which may make other changes to the members.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
@@ -269,7 +270,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // Remove the other object from the object to which it previously referred.
+      // Detach the other object from the object to which it is currently related.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

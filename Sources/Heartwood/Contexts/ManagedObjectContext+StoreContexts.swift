@@ -31,7 +31,8 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // All stores that existed at the time of pinning have store contexts, so this store is newer.
+    // Pinning creates a store context for every attached store, so this store was added later. It
+    // is empty in the pinned generation.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -154,7 +155,7 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // The pinned generation may be older than the loaded members.
+    // The loaded members may come from a newer generation than the pinned one.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

@@ -138,8 +138,8 @@ public final class ManagedObjectContext {
 
   deinit {
     (follower, observer, isFollowed) = (nil, nil, false)
-    // Loaded attributes stay readable: the compiler releases a context after its last use, but the
-    // program may use objects for longer.
+    // Keep loaded attributes readable: the compiler may release the context right after its last
+    // use, while the program still uses its objects.
     abandonAll(isOver: true)
     if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }

@@ -107,8 +107,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          // Skip values that this program cannot decode, because they cannot be compared, and NaN,
-          // which does not equal itself.
+          // Skip NaN, which does not equal itself, and values that this program cannot decode and
+          // therefore cannot compare.
           guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })

@@ -16,8 +16,8 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
-    // Convert this array to an array of `M` at the end, because appending to an array of a generic
-    // class takes as long as filling an object.
+    // Convert to an array of `M` only at the end, because appending to an array of a generic class
+    // takes as long as filling an object.
     var found: [ManagedObject] = []
     func append(_ candidate: Candidate) {
       if let object = candidate.object { found.append(object) }

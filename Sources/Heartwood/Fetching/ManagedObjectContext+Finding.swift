@@ -44,8 +44,7 @@ extension ManagedObjectContext {
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {
-          // The object can be evaluated only after its derived values have been updated from the
-          // row.
+          // Update the object's derived attributes from the row before evaluating the object.
           _ = try materialize(number, storage, record)
           if object.hasChanges { return true }
         }

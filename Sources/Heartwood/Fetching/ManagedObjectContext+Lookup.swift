@@ -50,8 +50,8 @@ extension ManagedObjectContext {
     if parent == nil, !hasOwnChanges {
       found = try storedObject(with: wanted, index) as? M
     } else {
-      // If several objects have the value, return the first one in fetch order. A save would reject
-      // these objects.
+      // Several objects can have the value until a save rejects them. Return the first one in fetch
+      // order.
       found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
         .min { $0.number.isCreated(before: $1.number) }
     }

@@ -69,7 +69,8 @@ struct RowSearch {
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
-    // A temporary number has no row, even if its row bits match those of a row.
+    // An object with a temporary number has no row, even if the row bits of the number match those
+    // of an existing row.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()

@@ -120,8 +120,7 @@ struct ListDirectory {
 extension PropertyDemand {
   /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // A value that has no order even relative to itself, such as NaN, has no order relative to any
-    // value.
+    // A value that cannot be compared with itself, such as NaN, cannot be compared with any value.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

@@ -222,7 +222,7 @@ extension ManagedObject {
   /// Returns the values of the object's attributes and to-one relationships by slot, and loads the
   /// object if it is a fault.
   func columnValues() throws -> [StoredValue] {
-    // Load a fault, which would otherwise have the declared values.
+    // If the object is a fault, load it; otherwise its properties have their declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

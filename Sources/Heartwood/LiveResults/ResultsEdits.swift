@@ -174,7 +174,8 @@ struct ResultsEdits {
   private static func edges(of window: Range<Int>, _ reach: Int, count: Int) -> [Int] {
     let end = min(window.upperBound, count)
     guard window.lowerBound < end else { return [] }
-    // No entry can enter or leave before the first position, or after the end of an unlimited list.
+    // No entry can shift across the start of the list, so skip that edge if the window begins
+    // there.
     let head =
       window.lowerBound == 0 ? 0..<0 : window.lowerBound..<min(window.lowerBound + reach, end)
     let tail = max(end - reach, head.upperBound, window.lowerBound)..<end

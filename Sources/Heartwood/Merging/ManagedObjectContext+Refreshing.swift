@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // The program did not delete the object, and its row may exist again.
+    // The object was marked as deleted because its row could not be found. The row may exist again.
     if object.isInaccessible {
       deleted.remove(object)
       object.state.remove(.deleted)

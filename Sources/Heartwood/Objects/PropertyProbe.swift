@@ -27,8 +27,7 @@ final class PropertyProbe: ObjectSource {
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
     // If the last component is a computed property, the properties that its getter reads were
-    // recorded. Their types usually differ from the type of the computed property, which reveals
-    // this case.
+    // recorded instead. Compare the types to detect this case, because they usually differ.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }

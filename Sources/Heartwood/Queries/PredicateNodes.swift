@@ -207,7 +207,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
     let wrapped = try translation.expression(of: wrapped)
     let then = try translation.binding(variable, to: wrapped, in: transform)
-    // A property of `nil` has no value, so the path alone gives the same result.
+    // A path through `nil` evaluates to `nil` anyway, so no check for `nil` is needed.
     if let path = transform as? any PathNode, path.isProperty(of: variable) { return then }
     return .whenPresent(wrapped, then: then)
   }

@@ -25,7 +25,7 @@ struct QueryDemand {
   /// Creates the demand that follows from a comparison between a term and a constant, or returns
   /// `nil` if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // No comparison with NaN holds, and a range cannot express this.
+    // NaN neither equals a value nor precedes or follows one, which a range cannot express.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {

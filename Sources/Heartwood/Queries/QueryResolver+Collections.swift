@@ -21,8 +21,8 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // A single element decides the result: one that matches for `any` and `none`, or one that
-        // does not match for `all`.
+        // For `any` and `none`, one element that matches decides the result; for `all`, one element
+        // that does not match.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone

@@ -89,8 +89,8 @@ extension QueryResolver {
 extension StringOperator {
   fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
-    // Characters are compared, so part of a character never matches. Every string contains the
-    // empty string.
+    // Strings are compared character by character, so a match never begins or ends within a
+    // character. Every string contains the empty string.
     case .contains: text.has(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)

@@ -121,7 +121,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An end takes a partner away from another object only if the end was edited.
+      // A claim takes the partner away from another object only if this end was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)

@@ -66,7 +66,7 @@ extension RowChanges {
       stored != change.number
     else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // The row may lose the value to another row in this transaction.
+    // In this transaction, the row may have been deleted, or may have released the value.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }

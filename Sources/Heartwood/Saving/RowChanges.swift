@@ -154,7 +154,7 @@ final class RowChanges {
   ///   `validation` if a value cannot be stored.
   func write() throws {
     for change in list where !change.isDeleted {
-      // A change whose edits all lost in conflicts is not written.
+      // Skip a change if conflict resolution has discarded all of its edits.
       if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
     }
     try resolveUniqueConstraints()

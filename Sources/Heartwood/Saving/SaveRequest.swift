@@ -100,8 +100,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // An object that got a permanent number and was removed before it was saved has no row
-        // either.
+        // An object that was removed from the context before it was saved has no row, even if it
+        // was given a permanent number.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null
@@ -129,8 +129,8 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // Without a base, only the members added at the end are known to have been added by this
-        // context.
+        // Without a base, the list was never loaded, so only the added and removed members are
+        // known.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -201,7 +201,8 @@ struct SaveRequest {
       isContested = true
       return outcomes.append((object, .deleted))
     }
-    // The row exists again, and the program itself did not delete the object.
+    // The object was marked as deleted only because its row could not be found. The row exists
+    // again, so keep it.
     if object.isInaccessible { return keepRow(of: object) }
     if row.version != object.version, object.version != 0 {
       isContested = true

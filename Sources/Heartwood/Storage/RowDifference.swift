@@ -57,7 +57,7 @@ struct RowDifference {
 
   /// Records all differences between two generations.
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // Only changed leaf pages are compared, and the condition skips irrelevant keyspaces.
+    // The comparison reads only changed leaf pages, and `isRelevant` skips irrelevant keyspaces.
     let known = self
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }

@@ -252,8 +252,8 @@ final class RowWriter {
     let edges = try keyspace(name)
     let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
     for (position, member) in members.enumerated() {
-      // The positions of the stored members have no gaps, unless another context has written the
-      // list.
+      // Compare the stored positions too, because they may have gaps if another context has written
+      // the list.
       if position < before.count, before[position] == member, positions[position] == position {
         continue
       }

@@ -3,8 +3,8 @@ final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read. Undo then
-    // restores the current value of the row, because the object may have been read again in the
-    // meantime.
+    // restores the value last read from the row rather than the value recorded here, because the
+    // object may have been read again since the change.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)

@@ -65,7 +65,7 @@ package struct NumberTable<Value> {
     var hole = position(number)
     guard entries[hole].value != nil else { return }
     count -= 1
-    // Move a later entry into the hole if probing could no longer reach the entry across the hole.
+    // Probing stops at a hole, so fill the hole with a later entry whose probe sequence crosses it.
     var position = hole
     while true {
       position = (position + 1) & (entries.count - 1)

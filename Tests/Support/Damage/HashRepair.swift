@@ -133,7 +133,8 @@ struct HashRepair {
     where Int(offset) + HeaderSlotLayout.byteCount <= pages.count {
       let slot = pages.slice(Int(offset), HeaderSlotLayout.byteCount)
       follow(slot, HeaderSlotLayout.digest.offset)
-      // A slot that was never written has no hash. It is unchanged, so it is not given one.
+      // Skip unchanged slots, because a slot that was never written has no hash and must not get
+      // one.
       if isChanged(name, Int(offset), slot) { repair(slot, upTo: HeaderSlotLayout.hash.offset) }
     }
   }

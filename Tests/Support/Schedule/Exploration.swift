@@ -85,8 +85,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Include switches that come before the last switch of this order. A step there may race with
-      // a step after the last switch, which is a race that no earlier order had.
+      // Also try switches before the last switch of this order, because a step there may race with
+      // a step after the last switch, and no earlier order had that race.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)

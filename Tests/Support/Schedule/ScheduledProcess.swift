@@ -72,8 +72,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // The operation depends on the participant's life, because it has effects only while the
-    // participant is alive.
+    // The operation conflicts with a kill of the participant, because a killed participant has no
+    // further effects.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
@@ -240,9 +240,9 @@ private final class ScheduledFile: File {
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    // Read the length before the turn, when the file may still be shorter than at the turn. The
-    // step can then only conflict with too many others, unless a participant truncates the file in
-    // between.
+    // Read the length before waiting for the turn. If the file grows in between, `lengthKey` may be
+    // added needlessly, which only adds conflicts. If a participant truncates the file in between,
+    // a conflict may be missed.
     let isLonger = try offset + UInt64(count) > inner.byteCount()
     try process.step(
       "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))
