@@ -83,8 +83,8 @@ enum Command: String, CaseIterable {
       ]
     case .checkpoint:
       [
-        "Checkpoints also run automatically while a program writes. This command runs one at a "
-          + "time of your choice."
+        "Checkpoints also run automatically while a program writes. This command runs a checkpoint "
+          + "now."
       ]
     case .compact:
       [

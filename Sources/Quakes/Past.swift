@@ -36,9 +36,9 @@ struct Past {
     let previous: State
   }
 
-  /// The default number of imports that can be undone.
+  /// The default value of the option `--keep`.
   static let defaultCount = 10
-  /// The valid values of the option `--keep`, which sets how many imports can be undone.
+  /// The valid values of the option `--keep`.
   ///
   /// The number is limited because each kept state retains old versions of pages on disk.
   static let counts = 1...100

@@ -51,7 +51,7 @@ enum Quakes {
   private static var help: String {
     let rows = commands.map { "  " + $0.name.padded(to: 22) + $0.summary }
     return """
-      quakes stores the earthquakes of earthquake.usgs.gov and searches them.
+      quakes stores and searches the earthquakes reported by earthquake.usgs.gov.
 
       Usage: quakes COMMAND [options]
 

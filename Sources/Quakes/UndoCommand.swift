@@ -12,9 +12,9 @@ struct UndoCommand: Command {
     Example: quakes undo
 
     The command removes the quakes that the import added, and restores the quakes
-    that it changed. It fails if quakes have been changed in another way since then.
-    Run the command again to undo the previous import. quakes at lists the kept
-    states.
+    that it changed. It fails if quakes have been changed in another way since the
+    import. Run the command again to undo the previous import. quakes at lists the
+    kept states.
     """
 
   /// The author that the history records for the changes made by an undo.
@@ -57,7 +57,7 @@ struct UndoCommand: Command {
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
-        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so the "
+        "\(count.grouped) quakes have changed since the import of \(step.imported.time), so the "
           + "import was not undone. To see the changes, run: quakes diff \(time)")
     }
   }

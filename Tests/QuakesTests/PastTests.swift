@@ -110,7 +110,7 @@ struct PastTests {
     try quakes.run("follow", file).expectFine()
     let times = try times(quakes)
     try quakes.run("undo").expectComplaint(
-      "2 quakes were changed since the import of \(times[2]), so the import was not undone",
+      "2 quakes have changed since the import of \(times[2]), so the import was not undone",
       "run: quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
     // A later import can be undone, even though the changed one cannot.

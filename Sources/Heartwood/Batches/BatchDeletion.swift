@@ -43,9 +43,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "The IDs in a batch deletion of \(entity.name) must all belong to the same entity, which "
-            + "must be \(entity.name) or inherit from it. Use a separate request for "
-            + "each entity, with the class of that entity.",
+          "The IDs in a batch deletion of \(entity.name) must all belong to one entity: "
+            + "\(entity.name) or an entity that inherits from it. Use a separate request for each "
+            + "entity, with the class of that entity.",
           objectID: id)
       }
       return number

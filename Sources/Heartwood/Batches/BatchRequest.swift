@@ -238,8 +238,8 @@ final class BatchRowContent {
       } catch {
         throw ObjectGraphError(
           .validation,
-          "The value of \(entity.name).\(entity.properties[slot].name) cannot be stored. Set a "
-            + "value that the type of the attribute can encode. The error was: \(error)")
+          "The value of \(entity.name).\(entity.properties[slot].name) could not be encoded. Set "
+            + "a different value. The error was: \(error)")
       }
     } catch {
       failure = failure ?? error

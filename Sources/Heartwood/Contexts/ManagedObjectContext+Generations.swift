@@ -69,8 +69,8 @@ extension ManagedObjectContext {
     if case .within = pin {
       throw ObjectGraphError(
         .childContext,
-        "The context of a migration stage always reads the stage's transaction. Do not pin it to a "
-          + "generation.")
+        "The context of a migration stage always reads from the stage's transaction. Do not pin it "
+          + "to a generation.")
     }
     guard let token, !token.isCurrent else {
       for storeContext in storeContexts { storeContext.pin = token == nil ? .none : .atNextRead }

@@ -120,8 +120,8 @@ struct SchemaBuilder {
       }
     } catch {
       fail(
-        "The default value of \(type).\(field.name) cannot be stored. Declare a value that the "
-          + "type of the property can encode. The error was: \(error)")
+        "The default value of \(type).\(field.name) could not be encoded. Declare a different "
+          + "value. The error was: \(error)")
       return [.null]
     }
   }

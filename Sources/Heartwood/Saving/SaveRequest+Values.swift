@@ -28,8 +28,8 @@ extension SaveRequest {
       unencodable.append(
         ObjectGraphError(
           .validation,
-          "The value of \(entity.name).\(property.name) cannot be stored. Set a value that the "
-            + "type of the property can encode. The error was: \(error)",
+          "The value of \(entity.name).\(property.name) could not be encoded. Set a different "
+            + "value. The error was: \(error)",
           objectID: ManagedObjectID(object.number, model.space)))
       return .null
     }

@@ -77,8 +77,9 @@ struct IndexMigration {
     let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .incompatibleSchema,
-      "\(index.entity.name) cannot be unique by \(names) because the store contains duplicates. "
-        + "Open the store with the previous model, and change all but one of the duplicates.",
+      "The Unique rule of \(index.entity.name) for \(names) cannot be applied, because the "
+        + "migrated store would contain duplicates. Open the store with the previous model, and "
+        + "change all but one of the duplicates.",
       objectID: ManagedObjectID(number, step.model.space))
   }
 }

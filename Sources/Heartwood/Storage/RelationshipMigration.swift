@@ -232,9 +232,9 @@ struct RelationshipMigration {
       throw ObjectGraphError(
         .incompatibleSchema,
         "\(storage.entity.name).\(property.name) can refer to only one object, but in the store, "
-          + "several objects refer to this object through the inverse relationship. Make "
-          + "\(storage.entity.name).\(property.name) a to-many relationship, or open the store "
-          + "with the previous model and remove all but one of these references.",
+          + "several objects refer to the same \(storage.entity.name) through the inverse "
+          + "relationship. Make \(storage.entity.name).\(property.name) a to-many relationship, or "
+          + "open the store with the previous model and remove all but one of these references.",
         objectID: ManagedObjectID(number, step.model.space))
     }
     values[property.slot] = target.map { .integer($0.bits) } ?? .null

@@ -42,8 +42,8 @@ struct SchemaReconciliation {
       }
       try refuse(
         differences,
-        "The store has version \(before.version) of the model, and this program has the older "
-          + "version \(schema.version), which differs. Open the store with the newer program.")
+        "The program's model has version \(schema.version), which is older than the store's "
+          + "version \(before.version) and differs from it. Open the store with a newer program.")
     }
     try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }

@@ -125,7 +125,8 @@ package struct KeyspaceReads {
         failure = error
         throw StorageError(
           .invalidArgument,
-          "The closure that receives the value's bytes threw an error. Handle that error.")
+          "The read was stopped, because the closure that receives the value's bytes threw an "
+            + "error. Correct the cause of that error, then read the value again.")
       }
     }
     do throws(StorageError) {

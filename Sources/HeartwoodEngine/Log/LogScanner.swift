@@ -95,8 +95,8 @@ package struct LogScanner {
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
-        "The commit that ends at frame \(end.frame) claims a page count of \(end.pageCount), but "
-          + "did not create all these pages. Restore a backup.",
+        "The commit that ends at frame \(end.frame) increases the page count to \(end.pageCount), "
+          + "but does not contain all new bitmap pages. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }

@@ -86,9 +86,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The store's files are older than a state that was read from them since the machine "
-          + "started. They were replaced with older files while no process had the store open. "
-          + "Restore the newer files.",
+        "The store's files are older than a state of the store that has been in use since the "
+          + "machine started. They were replaced with older files while no process had the store "
+          + "open. Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

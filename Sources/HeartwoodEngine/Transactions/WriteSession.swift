@@ -46,7 +46,7 @@ final class OpenKeyspace {
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(
-        "Keyspace \"\(name)\" has more entries than the catalog records. Restore a backup.")
+        "The entry count of keyspace \"\(name)\" in the catalog is too low. Restore a backup.")
     }
     row.count -= count
     hasNewCount = true
@@ -160,7 +160,8 @@ final class WriteSession {
       let catalog = try TreeWriter.create(pages, tree: Catalog.root.tree)
       guard catalog.page == Catalog.root.page else {
         throw .corrupt(
-          "The catalog page of an empty store is in use. Restore a backup.", page: catalog.page)
+          "The store is empty, but its catalog page is already in use. Restore a backup.",
+          page: catalog.page)
       }
     }
     let number = try Catalog.nextTree(in: pages.view)

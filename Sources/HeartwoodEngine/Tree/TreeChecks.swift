@@ -117,8 +117,7 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value, which belongs to leaf \(leaf), is referred to more than "
-              + "once.",
+            "A page of a large value in leaf \(leaf) is referred to more than once.",
             page: number)
         }
       }

@@ -197,8 +197,8 @@ package struct LogWriter {
       // The commit may or may not exist, so the error must not claim that nothing was changed.
       throw StorageError(
         .io,
-        "A commit was only partly written and could not be revoked. Close the store, then open it "
-          + "again.",
+        "Writing a commit failed, and the commit could not be revoked, so it may or may not take "
+          + "effect. Close the store, then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
