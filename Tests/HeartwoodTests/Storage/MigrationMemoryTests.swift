@@ -38,7 +38,7 @@ struct MigrationMemoryTests {
       let url = URL(filePath: scratch.path)
       var options = ContainerOptions()
       options.store.transactionMemoryByteCount = 8 << 20
-      let count = TestScale.pick(quick: 60, all: 400)
+      let count = TestScale.pick(quick: 100, all: 400)
       do {
         let container = try PersistentContainer(
           url: url, schema: Schema(Before.Scan.self), options: options)
