@@ -4,8 +4,12 @@
 /// For each page, a retained generation reads only the newest frame at or before that generation.
 /// Frames at or before the checkpointed generation are not punched out, even though their pages are
 /// in the page file, because a reader may still hold a pointer to such a frame. The map of retained
-/// frames is made durable before the first hole is punched. If another process wrote the previous
-/// map, that process may have died before it punched all holes, so this run punches them again.
+/// frames is made durable before a segment is deleted or the first hole is punched.
+///
+/// Segments without retained frames are deleted. Holes are punched in a segment only when at most a
+/// quarter of its pages are retained, and again when at most a quarter of those are. The headers of
+/// small commits alternate with the pages that the commits write, so punching holes sooner would
+/// take a system call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -21,7 +25,6 @@ package struct LogReclamation {
 
   private let files: StoreFiles
   private let checkpointed: FrameNumber
-  private let previous: RetainedFrameMap?
   private let map: RetainedFrameMap
   private let distinctPageCount: Int
 
@@ -30,14 +33,12 @@ package struct LogReclamation {
   /// - Parameters:
   ///   - retainedGenerations: The retained generations in ascending order, ending with the newest
   ///     durable state. There is at least one.
-  ///   - previous: The map of the previous reclamation, or `nil` if there is none.
   package init(
     files: StoreFiles, retainedGenerations: [RetainedGeneration], checkpointed: FrameNumber,
-    lineages: [EndedLineage], previous: RetainedFrameMap?
+    lineages: [EndedLineage]
   ) {
     self.files = files
     self.checkpointed = checkpointed
-    self.previous = previous
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
@@ -57,41 +58,42 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, punches the holes and deletes the segments that contain no retained frames.
+  /// Writes the map, deletes the segments that contain no retained frames, and punches holes in
+  /// segments that contain few.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
     files.activity.update { $0.directorySyncCount += 1 }
     var result = Result()
-    let wasComplete = previous.map { files.reclaimed.isComplete($0.serial) } ?? false
-    var kept = map.retainedFrames[...]
-    var keptBefore = (previous?.retainedFrames ?? [])[...]
+    var retained = map.retainedFrames[...]
+    var counts: [UInt64: Int] = [:]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Skip segments after the end of the map. Segments before the checkpointed generation have
-      // already been deleted.
-      guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
-      let slots = files.geometry.firstFrame(of: segment) - 1...last
-      let here = Self.removeFrames(&kept, in: slots)
-      let hereBefore = Self.removeFrames(&keptBefore, in: slots)
-      if !wasComplete || last > previous?.end.frame ?? 0 {
-        result.byteCount += try clear(segment, keeping: here)
-      } else if here.count != hereBefore.count {
-        // Frames that the previous map does not list have already been punched out.
-        let runs = lost(hereBefore, keeping: here)
-        result.byteCount +=
-          here.isEmpty
-          ? try clear(segment, keeping: here) : try punch(runs, in: segment)
+      // Skip the segment in which the map ends, and later ones. Segments up to the checkpointed
+      // generation have already been deleted.
+      guard last <= map.end.frame else { continue }
+      let here = Self.removeFrames(&retained, in: files.geometry.firstFrame(of: segment) - 1...last)
+      if here.isEmpty {
+        result.byteCount += try allocatedByteCount(segment)
+        result.deletedSegments.insert(segment)
+        continue
       }
-      if here.isEmpty, last <= map.end.frame { result.deletedSegments.insert(segment) }
+      counts[segment] = files.reclaimed.retainedFrameCount(segment)
+      let before = counts[segment] ?? files.geometry.framesPerSegment
+      guard here.count <= before / Self.sparseShare else { continue }
+      result.byteCount += try clear(segment, keeping: here)
+      counts[segment] = here.count
     }
     try files.deleteSegments(result.deletedSegments.sorted())
     files.reclaimed.record(
       LogReclamationRecord.Figures(
-        serial: map.serial, end: map.end, heldCount: map.retainedGenerations.count - 1,
-        distinctPageCount: distinctPageCount, mapByteCount: block.bytes.count))
+        end: map.end, heldCount: map.retainedGenerations.count - 1,
+        distinctPageCount: distinctPageCount, mapByteCount: block.bytes.count), counts)
     return result
   }
+
+  /// The reciprocal of the share of a segment's pages that may be retained when holes are punched.
+  package static let sparseShare = 4
 
   /// Removes the retained frames in a range of slots from the front of a list, and returns them.
   ///
@@ -109,45 +111,23 @@ package struct LogReclamation {
 
   /// Punches a hole in a segment for every run of slots without retained frames.
   ///
-  /// If the map covers the complete segment, the holes include the segment's header and footer,
-  /// because the map replaces them.
+  /// The holes include the segment's header and footer, because the map replaces them.
   private func clear(
     _ segment: UInt64, keeping retainedFrames: ArraySlice<RetainedFrameMap.RetainedFrame>
   ) throws(StorageError) -> Int {
     let geometry = files.geometry
-    let zeroth = geometry.firstFrame(of: segment) - 1
-    let isComplete = geometry.lastSlot(of: segment) <= map.end.frame
-    let start = isComplete ? zeroth : zeroth + 1
-    let end = isComplete ? geometry.lastSlot(of: segment) : map.end.frame
     var dead: [Range<FrameNumber>] = []
-    var first = max(start, checkpointed + 1)
-    for retained in retainedFrames.map(\.frame) + [end + 1] {
+    var first = max(geometry.firstFrame(of: segment) - 1, checkpointed + 1)
+    for retained in retainedFrames.map(\.frame) + [geometry.lastSlot(of: segment) + 1] {
       if retained > first { dead.append(first..<retained) }
       first = retained + 1
     }
     return try punch(dead, in: segment)
   }
 
-  /// Returns the runs of frames in a segment that the previous map lists but the new map does not.
-  ///
-  /// Frames that have been checkpointed since the previous map are excluded, because a reader may
-  /// hold a pointer to such a frame.
-  private func lost(
-    _ before: ArraySlice<RetainedFrameMap.RetainedFrame>,
-    keeping now: ArraySlice<RetainedFrameMap.RetainedFrame>
-  ) -> [Range<FrameNumber>] {
-    var kept = now
-    var runs: [Range<FrameNumber>] = []
-    for frame in before.map(\.frame) where frame > checkpointed {
-      while let first = kept.first, first.frame < frame { kept.removeFirst() }
-      if kept.first?.frame == frame { continue }
-      if let run = runs.last, run.upperBound == frame {
-        runs[runs.count - 1] = run.lowerBound..<frame + 1
-      } else {
-        runs.append(frame..<frame + 1)
-      }
-    }
-    return runs
+  private func allocatedByteCount(_ segment: UInt64) throws(StorageError) -> Int {
+    let file = try files.fileSystem.open(files.log.path(segment), .read)
+    return Int(clamping: try file?.allocatedByteCount() ?? 0)
   }
 
   /// Punches a hole for each run of slots in a segment, and returns the number of bytes freed.

@@ -71,7 +71,7 @@ struct MaintenanceRun {
         // the `kept` file although its release is not durable yet.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
-        try act(decision, map, &result)
+        try act(decision, &result)
       } catch {
         // If the disk is full, the log is unchanged, and the next run starts over. After an I/O
         // error, the system may regard pages as written that are not on disk, so writing is
@@ -147,7 +147,7 @@ struct MaintenanceRun {
 
   /// M3 and M4: carries out the decision.
   private func act(
-    _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
+    _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) {
     let old = files.counters.checkpointed
     try announceCheckpointedState()
@@ -162,8 +162,7 @@ struct MaintenanceRun {
       }
       let reclaimed = try LogReclamation(
         files: files, retainedGenerations: retainedGenerations, checkpointed: checkpointed,
-        lineages: lineages,
-        previous: map
+        lineages: lineages
       ).run()
       gone.formUnion(reclaimed.deletedSegments)
       result.reclaimedByteCount = reclaimed.byteCount

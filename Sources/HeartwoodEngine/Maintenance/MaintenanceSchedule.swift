@@ -26,9 +26,6 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The multiple of `length` at which writers wait for a run.
   private static let stallFactor: UInt64 = 4
-  /// The number of retained pages for which ``heldStretch(retaining:)`` allows the log to grow by
-  /// one frame.
-  private static let heldShare: UInt64 = 8
 
   /// Creates a schedule from lengths in bytes.
   ///
@@ -83,7 +80,7 @@ struct MaintenanceSchedule {
   ///
   /// - Parameter pageCount: The number of pages for which the last run retained frames.
   func heldStretch(retaining pageCount: Int) -> UInt64 {
-    max(heldLength, UInt64(pageCount) / Self.heldShare)
+    max(heldLength, UInt64(pageCount))
   }
 
   /// Records the end of a run.

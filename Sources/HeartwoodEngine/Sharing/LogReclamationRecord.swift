@@ -6,7 +6,6 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   /// The numbers that determine the upper bound on the log's size after a reclamation.
   package struct Figures {
-    let serial: UInt64
     /// The last commit that the map covers.
     let end: CommitPoint
     /// The number of held generations below the newest durable one.
@@ -18,18 +17,26 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   private let lock = Lock()
   private var figures: Figures?
+  private var retainedFrameCounts: [UInt64: Int] = [:]
   private var lacksHoleSupport = false
 
   package init() {}
 
-  /// Records a reclamation that has punched all its holes.
-  func record(_ figures: Figures) { lock.withLock { self.figures = figures } }
-
-  /// Returns whether this process has punched all holes for the map with the given serial number.
+  /// Records a complete reclamation.
   ///
-  /// Only runs in this process are known to be complete, because another process may have died
-  /// before it had punched all holes.
-  func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
+  /// - Parameter counts: The number of frames that were retained when holes were last punched in a
+  ///   segment, for each segment with holes.
+  func record(_ figures: Figures, _ counts: [UInt64: Int]) {
+    lock.withLock { (self.figures, retainedFrameCounts) = (figures, counts) }
+  }
+
+  /// Returns the number of frames that were retained when this process last punched holes in a
+  /// segment, or `nil` if this process has punched none.
+  ///
+  /// Another process may have punched holes too, or may have died before it had punched them all.
+  func retainedFrameCount(_ segment: UInt64) -> Int? {
+    lock.withLock { retainedFrameCounts[segment] }
+  }
 
   func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }
 

@@ -70,9 +70,9 @@ public struct StoreOptions: Sendable {
   /// The number of bytes that must be written to the log before maintenance again reclaims the
   /// frames that no generation can read.
   ///
-  /// This limit applies only while older generations are held. It is raised if the held generations
-  /// retain more than eight times this number of bytes.
-  public var reclaimLogByteCount = 1536 << 10
+  /// This limit applies only while older generations are held. If they and the newest generation
+  /// retain more pages than this, the size of these pages is the limit.
+  public var reclaimLogByteCount = 8 << 20
   /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
   ///
   /// An existing store keeps the segment size with which it was created.

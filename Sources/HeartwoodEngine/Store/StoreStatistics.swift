@@ -68,7 +68,8 @@ public struct StoreStatistics: Hashable, Sendable {
     pageCount = Int(state.point.pageCount)
     logByteCount = Self.logByteCount(files)
     logByteBound = files.reclaimed.last.map { last in
-      (last.heldCount + 1) * last.distinctPageCount << files.geometry.pageShift
+      LogReclamation.sparseShare * (last.heldCount + 1) * last.distinctPageCount
+        << files.geometry.pageShift
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
     canPunchHoles = files.reclaimed.canPunchHoles
