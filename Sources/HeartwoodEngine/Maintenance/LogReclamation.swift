@@ -42,7 +42,7 @@ package struct LogReclamation {
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
       // Add only frames that are newer than the previous retained generation. That generation reads
-      // all older ones too, so they are already in the list.
+      // the same older frames, so they are already in the list.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }
@@ -68,8 +68,8 @@ package struct LogReclamation {
     var keptBefore = (previous?.retainedFrames ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Skip segments after the end of the map. Segments before the checkpointed generation have
-      // already been deleted.
+      // Skip segments after the end of the map, because newer generations may read all of their
+      // frames. Segments before the checkpointed generation have already been deleted.
       guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.removeFrames(&kept, in: slots)
@@ -77,7 +77,7 @@ package struct LogReclamation {
       if !wasComplete || last > previous?.end.frame ?? 0 {
         result.byteCount += try clear(segment, keeping: here)
       } else if here.count != hereBefore.count {
-        // Frames that the previous map does not list have already been punched out.
+        // The previous run has already punched out every frame that its map does not list.
         let runs = lost(hereBefore, keeping: here)
         result.byteCount +=
           here.isEmpty
