@@ -54,7 +54,8 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // This is enough to fill the line, because a character has at most four bytes.
+      // Four bytes per column usually fill the line, because a Unicode scalar has at most four
+      // bytes.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))
@@ -71,7 +72,7 @@ enum DumpCommand {
     _ rows: [(key: String, value: ShownValue)], isFull: Bool, _ output: Output
   ) throws {
     let sizes = rows.map { HumanText.size($0.value.byteCount) }
-    // One long key must not push all values to the right.
+    // Limit the width, so that one long key does not push all values to the right.
     let keyWidth = min(rows.map(\.key.count).max() ?? 0, output.width / 3)
     let sizeWidth = sizes.map(\.count).max() ?? 0
     for (row, size) in zip(rows, sizes) {

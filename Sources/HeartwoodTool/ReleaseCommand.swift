@@ -11,7 +11,8 @@ enum ReleaseCommand {
     let name = invocation.requiredOperand
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let named = try store.namedGenerations()
-      // The engine ignores a name that is not in use, but here the user has probably mistyped it.
+      // Report a name that is not in use, because the user has probably mistyped it. `release`
+      // would ignore such a name.
       guard let generation = named[name] else {
         throw StoreAccess.noSuchName(name, among: named.keys.sorted(), invocation.path)
       }

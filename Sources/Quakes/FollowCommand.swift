@@ -47,7 +47,7 @@ struct FollowCommand: Command {
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
-    // This is the view's position in the history. The view does not show later transactions yet.
+    // The position in the history up to which the view shows transactions.
     var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)

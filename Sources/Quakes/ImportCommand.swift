@@ -14,7 +14,7 @@ struct ImportCommand: Command {
       FILE                  a GeoJSON feed; - reads standard input
       URL                   a feed on a server, such as
         https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson
-      --keep N              keep the newest N + 1 states for quakes at, diff and undo
+      --keep N              keep the newest N + 1 states for at, diff and undo
                             (1 to 100, default: 10): enough to undo N imports,
                             or fewer if undos or other changes have added states
 

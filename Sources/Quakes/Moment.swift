@@ -29,7 +29,8 @@ struct Moment {
       end = time + 0.9995
     } else if let time = try? Date(text, strategy: .exact), time.exact == text {
       start = time
-      // Allow for rounding, because a millisecond has no exact binary representation.
+      // Add half a millisecond, because most times in milliseconds have no exact binary
+      // representation.
       end = time + 0.0005
     } else {
       return nil

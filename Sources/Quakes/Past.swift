@@ -53,8 +53,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // The state that an import finds and keeps may be one that another import has just created and
-    // kept. List such a state only once.
+    // Before an import, the current state is kept. If another import has just created that state,
+    // it has kept the state too. List such a state only once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }

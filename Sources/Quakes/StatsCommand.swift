@@ -99,7 +99,7 @@ private struct QuakeStats: Encodable {
       steps[Int((magnitude * 2).rounded(.down)), default: 0] += 1
     }
     (self.first, self.last, self.unmeasuredCount) = (first, last, unmeasuredCount)
-    // The chart includes steps without quakes.
+    // Include steps without quakes, so that the chart has no gaps.
     let range = steps.keys.min().flatMap { low in steps.keys.max().map { low...$0 } }
     magnitudes = (range.map(Array.init) ?? []).map { step in
       Step(magnitude: Double(step) / 2, count: steps[step] ?? 0)

@@ -30,7 +30,7 @@ struct Vicinity {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
     }
-    // The haversine formula is accurate for small distances too.
+    // Use the haversine formula, because it is accurate for small distances too.
     let first = sin((otherLatitude - latitude).inRadians / 2)
     let second = sin((otherLongitude - longitude).inRadians / 2)
     let share =

@@ -223,8 +223,8 @@ final class BatchRowContent {
       return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
-      // The batch request fails once the closure has returned. Until then, the attribute has the
-      // value that it has in a new object.
+      // The row's subscript cannot throw, so return the value of a new object as a placeholder. The
+      // batch request throws `failure` after the closure returns.
       return root.init()[keyPath: keyPath]
     }
   }

@@ -9,7 +9,8 @@ extension BatchUpdateRequest: ExecutableBatch {
     request.includesSubentities = includesSubentities
     let plan = try FetchPlan(request, run.model, run.renumbered)
     var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
-    // If the condition depends on other rows, match all rows before changing any of them.
+    // If the predicate depends on other rows, find all matching rows before changing any of them,
+    // because a change could affect whether other rows match.
     var later: [(position: Int, number: ObjectNumber)] = []
     for position in updates.indices {
       try run.forEachRow(plan, plan.storages[position]) { run, number, values in
@@ -82,7 +83,7 @@ extension BatchRun {
   ) throws {
     if !row.values.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: row.values))
-      // Rows with unique constraints are written one by one: a row must not take a value before
+      // Write rows with unique constraints one by one, because a row must not take a value before
       // another row has released it.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
     }

@@ -109,7 +109,8 @@ final class ContextChangeQueue: Sendable {
   private let waker: AsyncStream<Void>.Continuation
 
   fileprivate init() {
-    // One signal suffices: a woken observer takes all pending changes.
+    // One buffered signal suffices, because an observer takes all pending changes before it waits
+    // again.
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 

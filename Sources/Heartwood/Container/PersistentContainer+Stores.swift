@@ -38,7 +38,8 @@ extension PersistentContainer {
       options.isInMemory
       ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Check the identity before anything in the store changes.
+    // Check the identity before opening the model, which can migrate the store: a store that is
+    // rejected must stay unchanged.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
@@ -68,7 +69,8 @@ extension PersistentContainer {
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
-    // Wait for a running save. Later saves find that the store was removed.
+    // Wait for any running save before closing the store. Saves that start later throw, because the
+    // store is already marked as removed.
     _ = try? removed.store.write { _ in }
     if !options.isInMemory { try removed.store.close() }
   }

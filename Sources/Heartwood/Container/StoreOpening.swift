@@ -23,7 +23,7 @@ struct StoreOpening {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
-      // Another process may have migrated the store in the meantime.
+      // Read the state again, because another process may have migrated the store in the meantime.
       state = try StoredState(.transaction(transaction.keyspace(StoredModel.keyspace)))
       if let known = state.model {
         for stage in stages(after: known) { try run(stage, &state, transaction) }

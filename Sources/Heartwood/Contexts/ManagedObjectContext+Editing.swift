@@ -76,8 +76,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // With these rules, references to a saved object stay in place. An unsaved object never gets
-      // a row, so no reference to it may remain.
+      // With these rules, references to a saved object stay in place. References to an unsaved
+      // object must be removed, because such an object never gets a row.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -205,7 +205,7 @@ extension ManagedObjectContext {
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])
     }
-    // The members are loaded again when they are needed.
+    // Discard the members instead of restoring them, because they are loaded again when needed.
     for slot in changes.members.keys { object.setMembers(nil, entity.properties[slot]) }
     object.changes = nil
   }

@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     do {
       snapshot = try store.snapshot()
     } catch {
-      // The store may have been removed and closed since the check.
+      // If the store was removed and closed since the check above, throw `removedStore` instead.
       try requirePresent()
       throw error
     }
@@ -150,7 +150,8 @@ extension ManagedObjectContext {
     switch rootContext.generationAfterSave {
     case .unpin: for storeContext in rootContext.storeContexts { storeContext.pin = .none }
     case .advance:
-      // If a later commit has already replaced the generation, the next read pins the newest one.
+      // A later commit may have replaced the saved generation, so that it can no longer be pinned.
+      // In that case, pin the newest generation at the next read.
       do { try rootContext.pinNewest((self, saved)) } catch { advance() }
     }
   }
@@ -167,7 +168,7 @@ extension ManagedObjectContext {
       do {
         try transaction.savepoint { try body($0) }
       } catch {
-        // The rolled-back savepoint may have created keyspaces, which the old view still caches.
+        // Replace the view, because it may cache keyspaces whose creation was rolled back.
         pin = .within(transaction, StoreView(transaction, model))
         throw error
       }
@@ -182,7 +183,7 @@ extension ManagedObjectContext {
         try body(transaction)
       }
     } catch {
-      // The store may have been removed in the meantime.
+      // If the store was removed in the meantime, throw `removedStore` instead.
       try requirePresent()
       throw error
     }
@@ -196,8 +197,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may keep a reference to it although the migration goes
-    // on to change the store's model.
+    // Empty the context, because the program may have kept a reference to it, and its objects would
+    // no longer fit the store once the migration changes the model.
     defer {
       context.abandonAll()
       context.pin = .none

@@ -30,16 +30,19 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // The target in this context is created when it is first read.
+        // Store only the target's number, so that the target object is created when it is first
+        // read.
         if case .object(let target) = original.target(property) {
-          // A save replaces temporary numbers, so store the target itself rather than its number.
+          // If the number is temporary, store the target object instead, because a save replaces
+          // temporary numbers.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {
           object.copy(property, from: original)
         }
       case .toMany(let isOrdered):
-        // Keep a list that was changed here. A save merges it with the parent's list.
+        // Keep an ordered list that was changed in this context; a save merges it with the parent's
+        // list.
         guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
         object.setMembers(nil, property)
       case .transient: break

@@ -281,7 +281,7 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.setHooks(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
-    // A removed store has no row that a save could delete.
+    // If the store was removed from the container, a save cannot delete the row.
     if !model.isRemoved { deleted.insert(object) }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }

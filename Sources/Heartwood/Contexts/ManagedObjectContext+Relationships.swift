@@ -47,7 +47,8 @@ extension ManagedObjectContext {
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
-        // Treat objects of a removed store as having no related objects.
+        // If the store was removed and inaccessible objects are treated as deleted, return no
+        // members instead of recording the error.
         if !model.isRemoved || !rootContext.shouldDeleteInaccessibleFaults {
           recordFaultError(error)
         }
@@ -61,8 +62,9 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // If the deletion of a member in `removed` is reverted, the member is restored from there.
-        // Other members must be loaded again, so record that this list is incomplete.
+        // If the deletion is reverted, a member in `removed` is restored from there. Any other
+        // member can be restored only by loading the list again, so record that the list is
+        // incomplete.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -165,7 +167,8 @@ extension ManagedObjectContext {
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
     // Release this reference to the old set, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
-    // Inserting a new member calls `awakeFromInsert`, which may make other changes to the members.
+    // Do not keep a spare copy if a new member must be inserted, because its `awakeFromInsert` may
+    // change the relationship again.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
     change(object, property, difference)
     if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {
@@ -247,7 +250,8 @@ extension ManagedObjectContext {
     // Skip an object that is being deleted, because it loses all members of the relationship at
     // once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
-    // If an object is related to itself, this side has already changed.
+    // If an object is related to itself through a relationship that is its own inverse, there is no
+    // other side to change.
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
@@ -270,7 +274,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // Detach the other object from the object to which it is currently related.
+      // The other object can have only one target, so detach it from its current target first.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

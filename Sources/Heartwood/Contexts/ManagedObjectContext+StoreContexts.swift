@@ -31,8 +31,8 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // Pinning creates a store context for every attached store, so this store was added later. It
-    // is empty in the pinned generation.
+    // Pinning creates a store context for every attached store, so this store was attached after
+    // the context was pinned. Show it as empty.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -137,7 +137,7 @@ extension ManagedObjectContext {
           .map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
         views.append((storeContext, try StoreView(snapshot, attached.model)))
       } catch {
-        // The store was removed in the meantime.
+        // Skip a store that was removed in the meantime.
         guard storeContext.model.isRemoved else { throw error }
       }
     }

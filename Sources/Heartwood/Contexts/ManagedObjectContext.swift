@@ -138,8 +138,8 @@ public final class ManagedObjectContext {
 
   deinit {
     (follower, observer, isFollowed) = (nil, nil, false)
-    // Keep loaded attributes readable: the compiler may release the context right after its last
-    // use, while the program still uses its objects.
+    // Keep loaded attributes readable, because the program may still use the objects: the compiler
+    // may release the context right after its last use.
     abandonAll(isOver: true)
     if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }

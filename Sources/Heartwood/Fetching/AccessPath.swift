@@ -105,7 +105,8 @@ struct AccessPlanner {
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
-      // Use the most selective candidates first, and each property only once.
+      // Start with the most selective candidates. Count each property only once, because several
+      // conditions on a property are not independent.
       for candidate in candidates.sorted(by: { $0.count < $1.count })
       where known.isDisjoint(with: candidate.use.slots) && !candidate.use.slots.isEmpty {
         known.formUnion(candidate.use.slots)

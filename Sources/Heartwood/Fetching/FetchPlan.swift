@@ -145,8 +145,8 @@ struct FetchPlan {
   /// The name of each condition, with the values that it compares.
   var namesWithValues: [String] {
     resolved.terms.map { term in
-      // If a condition has several demands, omit the values, because the demands of a compound
-      // condition need not include all values that it compares.
+      // Show the values only of a condition with a single demand, because the demands of a compound
+      // condition may lack some of the values that it compares.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
   }

@@ -70,7 +70,8 @@ extension IndexUse {
       self = use
       return
     }
-    // A unique index has no entries for objects with a `nil` value.
+    // A unique index has no entries for objects with a `nil` value, so do not use it if the request
+    // could match such objects.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
         guard let demand = demands[slot], !demand.includesNull else { return nil }

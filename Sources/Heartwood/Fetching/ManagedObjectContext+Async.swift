@@ -71,7 +71,7 @@ private struct FoundRow: Sendable {
 
 /// A fetch of saved rows that runs on another thread.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // @unchecked because the key paths in the request never change, and nothing else refers to
+  // `@unchecked Sendable` is safe here: key paths are immutable, and nothing else refers to
   // `renumbered`.
   let request: FetchRequest<M>
   let snapshot: Snapshot

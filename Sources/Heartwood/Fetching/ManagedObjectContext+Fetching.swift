@@ -23,7 +23,8 @@ extension ManagedObjectContext {
       if let object = candidate.object { found.append(object) }
     }
     let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    // If rows arrive in the requested order, each object is appended as soon as it is found.
+    // If the candidates need not be merged with changes, sorted or limited, append each object as
+    // soon as it is found.
     try candidates(
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? append : nil
     ).forEach(append)
@@ -194,7 +195,8 @@ extension ManagedObjectContext {
         }
       }
     }
-    // The remaining faults are in a child context, or their rows are missing.
+    // Fire the remaining faults one by one. Either this is a child context, or their rows are
+    // missing.
     for fault in faults where fault.isFault { fire(fault) }
     try requireReadable()
   }

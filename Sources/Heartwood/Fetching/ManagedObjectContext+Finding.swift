@@ -79,7 +79,8 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
-      // Evaluating the conditions of other objects may have discarded this object's edits.
+      // Check for changes again, because evaluating the conditions on other objects may have
+      // discarded this object's edits.
       guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope),
         object.hasChanges, !discardNoOpEdits(of: object)
       else { return nil }
@@ -93,8 +94,9 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext
   ) throws -> [Candidate] {
-    // Objects that are unchanged in the child match there as well, unless the conditions depend on
-    // objects that the child changed.
+    // An object that the child has not changed usually matches in the child if it matches in this
+    // context. If the conditions depend on other objects, the child's changes to those objects can
+    // affect the result, so evaluate the conditions again for every object.
     let reevaluatesAll = includesPendingChanges && child.hasOwnChanges && plan.dependsOnOtherObjects
     let others = try candidates(
       reevaluatesAll ? plan.everything : plan.unordered, includesPendingChanges, .object)

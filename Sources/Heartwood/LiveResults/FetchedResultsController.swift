@@ -70,7 +70,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
       let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
-      // An observer that `makeList` has notified may have released the controller.
+      // Capture the controller weakly: it owns the list, and may be released before a change is
+      // reported.
       new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
       if let old { self.feed?.remove(old) }

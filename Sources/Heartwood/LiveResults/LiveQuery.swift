@@ -64,8 +64,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
-    // A list that is always refetched contains only the entries that the offset and the limit of
-    // the request select, so it need not apply them itself.
+    // If the list is always refetched, each fetch applies the offset and the limit of the request,
+    // so the list must not apply them again.
     offset = fetchesAgain ? 0 : request.offset
     // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
@@ -222,7 +222,7 @@ extension ManagedObject {
   /// Returns the values of the object's attributes and to-one relationships by slot, and loads the
   /// object if it is a fault.
   func columnValues() throws -> [StoredValue] {
-    // If the object is a fault, load it; otherwise its properties have their declared values.
+    // Load a fault first, because until then its properties have only their declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

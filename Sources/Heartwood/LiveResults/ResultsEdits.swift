@@ -27,8 +27,8 @@ struct ResultsEdits {
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // An entry can have stayed only if the number of unmoved entries before it is the same in both
-    // lists.
+    // An entry can have stayed in place only if the same number of unmoved entries precede it in
+    // both lists.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))

@@ -77,8 +77,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip an object that was read again and is shown without unsaved changes, because comparing
-    // the rows finds its changes.
+    // Skip a refreshed object unless a list shows its unsaved changes, because comparing the rows
+    // of the two generations finds other changes.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -258,11 +258,11 @@ final class ResultsFeed: ContextFollower {
     if !number.isTemporary, storeContext.parent == nil {
       _ = try view.withRecord(number, storage) { record in
         isRow = true
-        // As in a fetch, update a registered object.
+        // If the object is already registered, update it from its row, as a fetch does.
         if let object = registered(number), !object.isFault || object.isInaccessible {
           _ = try storeContext.materialize(number, storage, record)
         }
-        // Most objects have no changes, so check this once for all lists.
+        // Look up the object once, rather than once for each list.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.recordState(of: number, try list.query.keys(number, storage, record)) {

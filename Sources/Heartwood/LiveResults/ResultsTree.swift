@@ -15,7 +15,7 @@ final class ResultsTree {
   }
 
   final class Node {
-    // This is safe because the tree retains every node that is in use.
+    // `unowned(unsafe)` is safe here, because the tree retains every node that is in use.
     unowned(unsafe) var parent: Node?
     var children: [Node] = []
     var entries: [Entry] = []

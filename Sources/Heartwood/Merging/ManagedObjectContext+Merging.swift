@@ -88,7 +88,7 @@ extension ManagedObjectContext {
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
-    // An object that cannot be read keeps its values until something else reads it.
+    // Ignore read errors: an object that cannot be read keeps its values.
     guard let view = try? currentView() else { return }
     for object in allRegistered() where !object.isFault && !object.hasChanges {
       try? refreshIfStale(object, view)

@@ -97,7 +97,7 @@ extension ManagedObjectContext {
       }
     }
     guard try fillAgain(object, changes) else {
-      // Without a row, only the members that were added here remain.
+      // If the row no longer exists, only the members that were added in this context remain.
       if parent == nil { forgetMembers(of: object, entity) }
       return
     }

@@ -1,6 +1,6 @@
 /// The description of an entity: the declarations of its class, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
-  // @unchecked because an entity is changed only while the schema is built, by a single thread.
+  // @unchecked because a single thread builds the schema, and no entity changes after that.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]

@@ -73,8 +73,8 @@ final class PropertyDescription: Sendable {
 
 /// The options of a property's declaration, besides its type.
 struct PropertyOptions: @unchecked Sendable {
-  // @unchecked because key paths are not `Sendable`. The key paths used here capture no values, so
-  // they never change.
+  // @unchecked because key paths are not `Sendable`. The key path of an inverse captures no values,
+  // so it never changes.
   var storedName: String?
   var renamedFrom: [String] = []
   var isPreservedOnDeletion = false

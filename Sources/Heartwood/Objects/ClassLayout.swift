@@ -38,8 +38,8 @@ enum ClassLayout {
   }
 }
 
-// `Mirror` uses the following functions too. `Mirror` itself is unsuitable, because it gives access
-// only to values, and because a type can customise what its mirror shows.
+// The following runtime functions also underlie `Mirror`. `Mirror` itself is unsuitable, because it
+// provides values but no offsets, and because a type can customise its mirror.
 
 /// The details of a field, other than its type and offset, as the runtime reports them.
 private struct FieldDetails {

@@ -72,14 +72,16 @@ struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier
 
-    // This must hash exactly as `ManagedObject` does.
+    // Hash exactly as `ManagedObject` does, because the addresses are looked up in a set that was
+    // built with the hashes of managed objects.
     func hash(into hasher: inout Hasher) { hasher.combine(object) }
   }
 
   private let addresses: Set<Address>
 
   init(_ objects: Set<ManagedObject>) {
-    // A `ManagedObject` and an `Address` have the same memory representation and the same hash.
+    // The cast is safe because a `ManagedObject` reference and an `Address` have the same memory
+    // representation, the same hash and the same equality.
     addresses = unsafeBitCast(objects, to: Set<Address>.self)
   }
 

@@ -18,10 +18,10 @@ public import Observation
 /// *fault*: its values are then loaded when one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires; empty for most objects.
-  // This and the following variables skip exclusivity checks, because every property access reads
-  // them. This is safe because only the object's thread writes them, and no other code runs during
-  // the access. An object that is in no context starts with `.writing`, because inserting it may
-  // require knowing which properties were set.
+  // The stored variables skip exclusivity checks to save time, because every property access reads
+  // some of them. Skipping the checks is safe: only the object's thread writes the variables, and
+  // no other code runs during an access. An object that is in no context starts with `.writing`,
+  // because inserting the object may require knowing which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)

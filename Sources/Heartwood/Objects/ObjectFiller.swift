@@ -44,7 +44,8 @@ final class ObjectFiller: Sendable {
       guard let property else { continue }
       let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
-      // Narrower numbers are widened through `StoredValue`.
+      // Only eight-byte numbers can be copied directly from the record. Narrower ones must be
+      // widened, so they are read as a `StoredValue`.
       let isWord = layout.fields[field].storageType.byteCount == 8
       switch property.representation {
       case .integer where isWord, .double where isWord: words.append(word)

@@ -27,7 +27,8 @@ final class PropertyProbe: ObjectSource {
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
     // If the last component is a computed property, the properties that its getter reads were
-    // recorded instead. Compare the types to detect this case, because they usually differ.
+    // recorded instead. Compare the types to detect this case: the type of the last property read
+    // usually differs from the type of the key path.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }
@@ -55,7 +56,8 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // The key path may lead to the object's ID, which is computed from the number and the ID space.
+    // Set the number and the ID space too, because the key path may lead to the object's ID, which
+    // is computed from them.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space

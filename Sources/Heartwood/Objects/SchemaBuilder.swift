@@ -67,8 +67,8 @@ struct SchemaBuilder {
   private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // The wrappers of a subclass register before those of its superclass, but slots are assigned in
-    // the opposite order.
+    // Reverse the order of the classes: the wrappers of a subclass register before those of its
+    // superclass, but the slots of the superclass come first.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -184,7 +184,8 @@ struct SchemaBuilder {
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
             + "class. Specify a relationship that the destination class declares or inherits.")
       }
-      // Subentities inherit both relationships at the same slots.
+      // Set the inverses in all subentities too, because they inherit the relationships at the same
+      // slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }

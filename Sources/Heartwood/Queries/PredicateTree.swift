@@ -32,7 +32,8 @@ final class PredicateTree: @unchecked Sendable {
     return PredicateTree(.not(self))
   }
 
-  // Without this code, releasing a deep tree would recurse and overflow the stack.
+  // Release the nodes in a loop, because Swift would otherwise release a deep tree recursively and
+  // overflow the stack.
   deinit {
     var rest = removeOperands()
     while var node = rest.popLast() {

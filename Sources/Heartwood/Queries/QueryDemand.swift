@@ -25,7 +25,8 @@ struct QueryDemand {
   /// Creates the demand that follows from a comparison between a term and a constant, or returns
   /// `nil` if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // NaN neither equals a value nor precedes or follows one, which a range cannot express.
+    // A range cannot express a comparison with NaN, which neither equals, precedes nor follows any
+    // value.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -115,7 +116,8 @@ extension QueryTerm {
       let rounded = number.rounded(isUpper ? .up : .down)
       return Int64(exactly: rounded).map { .integer($0) }
     case (.float, .integer(let value)), (.double, .integer(let value)):
-      // The conversion to `Double` may have rounded in either direction.
+      // Widen the range by one step, because the conversion to `Double` may have rounded the bound
+      // towards the inside of the range.
       return .double(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
     }

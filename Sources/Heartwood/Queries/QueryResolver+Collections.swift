@@ -21,8 +21,8 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // For `any` and `none`, one element that matches decides the result; for `all`, one element
-        // that does not match.
+        // A single element can decide the result: for `any` and `none`, an element that matches;
+        // for `all`, an element that does not match.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone

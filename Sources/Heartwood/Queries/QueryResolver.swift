@@ -66,8 +66,8 @@ final class QueryResolver {
     depth += 1
     defer { depth -= 1 }
     try QueryExpression.requireDepth(depth)
-    // Each kind of expression has its own function. A single function would take kilobytes of stack
-    // for each level.
+    // Resolve each kind of expression in its own function, because a single function for all kinds
+    // would take kilobytes of stack for each level of nesting.
     switch expression {
     case .constant(let constant): return term(constant)
     case .list(let elements): return try list(elements)

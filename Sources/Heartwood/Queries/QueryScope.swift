@@ -15,10 +15,10 @@ final class QueryScope {
   var variables: [StoredValue]
 
   // The subject, which is the fetched object that is being tested, is either a record with its
-  // entity, or an object in memory. The entity and the object are not retained, because that would
-  // take longer than reading a record; both outlive the closure that uses them. The properties
-  // below skip exclusivity checks, because a scope is used by one thread, for one closure at a
-  // time.
+  // entity, or an object in memory. The entity and the object are not retained, because reference
+  // counting would take longer than reading a record; both outlive the closure that uses them. The
+  // properties below can skip exclusivity checks, because only one thread uses a scope, for one
+  // closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0

@@ -89,10 +89,12 @@ extension StoredValue {
       guard let number = Double(exactly: value) else { return self }
       return StoredValue.double(number).fitted(to: term)
     case (.double(bits: let bits), .number):
-      // A literal may have more digits than a `Float` attribute can store.
+      // Round the number to a `Float`, because a literal may have more digits than the attribute
+      // can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // A number outside the range of `Float` equals no value that the attribute can have.
+      // Do not convert a number that rounding would turn into infinity or zero. Such a number
+      // equals no value that the attribute can have.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }

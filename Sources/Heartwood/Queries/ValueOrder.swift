@@ -106,7 +106,7 @@ extension StoredValue {
 extension String {
   func folded(_ options: StringOptions) -> String {
     guard !options.isEmpty else { return self }
-    // ASCII strings need no Unicode tables, so this is faster.
+    // Take a faster path for ASCII strings, which contain no diacritics and need no Unicode tables.
     if utf8.allSatisfy({ $0 < 0x80 }) {
       return options.contains(.ignoresCase) ? lowercased() : self
     }

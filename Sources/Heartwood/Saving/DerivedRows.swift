@@ -114,7 +114,7 @@ struct DerivedRows {
     try markAllDependents(of: changes)
     for change in changes.list
     where !change.isDeleted && change.storage.entity.derivesOverRelationship {
-      // Do not rewrite a row in which no attribute is recomputed.
+      // Skip a row that does not change and whose derived attributes do not depend on the changes.
       guard change.isEffective || affected.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)

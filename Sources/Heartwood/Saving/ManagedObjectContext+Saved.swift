@@ -11,7 +11,8 @@ extension ManagedObjectContext {
       case .saved: saved.append(object)
       case .unchanged:
         object.state.remove(.updated)
-        // The object may still refer to a new object that was deleted.
+        // Discard edits that changed nothing in the row, such as a reference to a new object that
+        // was deleted before the save.
         revertChanges(of: object)
         saved.append(object)
       case .dropped:
@@ -79,7 +80,8 @@ extension ManagedObjectContext {
     } else {
       showDerived(change, object)
     }
-    // Other contexts may have added members, and this context's edits may have lost in conflicts.
+    // Forget the loaded members, because other contexts may have added some, or edits of this
+    // context may have lost in conflicts.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
     object.setHooks(.writing)
   }
@@ -107,7 +109,8 @@ extension ManagedObjectContext {
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
-      // An unchanged reference is not set, so that the related object stays in memory.
+      // Skip unchanged values, because setting even an unchanged reference could release the
+      // related object from memory.
       if let mine = try? object.storedValue(property), mine.isIdentical(to: value) { continue }
       try? object.setStoredValue(value, property)
     }
@@ -131,7 +134,7 @@ extension ManagedObjectContext {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     watched.remove(object)
-    // The attributes remain readable, for example in `didSave`.
+    // Keep the values of the attributes, so that they remain readable, for example in `didSave`.
     object.hooks = []
     object.releaseRelated()
     leave(object)

@@ -28,7 +28,8 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
-    // The callbacks may have changed objects of other stores.
+    // Determine the changed store contexts again, because the callbacks may have changed objects of
+    // other stores.
     let changed = try storeContextsToSave()
     guard !changed.isEmpty else { return advance() }
     for storeContext in changed { try storeContext.saveOwn(start) }
@@ -58,7 +59,8 @@ extension ManagedObjectContext {
     let replacedObjects = renumberInserted(request)
     let saved = finish(request)
     advance(to: generation)
-    // The replaced objects take the values of their rows from the new generation.
+    // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
+    // have in the new generation.
     Self.dismiss(replacedObjects)
     if hadChanges { forgetUndo() }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
@@ -116,7 +118,7 @@ extension ManagedObjectContext {
         object.state.insert(.willSaveCalled)
         called.append(object)
         try object.willSave()
-        // If an object changed itself, its `willSave` is called again.
+        // If `willSave` changed the object, call `willSave` again in the next round.
         if object.changes?.count != before { object.state.remove(.willSaveCalled) }
       }
     }
@@ -140,8 +142,8 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // In a root context, this check follows during the save, after the merge policy has decided
-    // whether an object is deleted.
+    // Check the delete rules now only in a child context. A root context checks them during the
+    // save, after the merge policy has decided which objects are deleted.
     if parent != nil { for object in deleted.all { failures += denials(of: object) } }
     return failures
   }

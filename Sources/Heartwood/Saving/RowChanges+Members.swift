@@ -22,7 +22,10 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list without added or removed members, because its order may have changed.
+  /// Includes a list even if no members are added or removed, for example because only its order
+  /// may have changed.
+  ///
+  /// Has no effect if the list is already included.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
     let key = Key(owner: owner, slot: slot)
     guard edits[key] == nil else { return }
@@ -93,8 +96,8 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // The references of the members determine this relationship, and they have already been
-    // written.
+    // A one-to-many relationship is determined by the references of its members, and these
+    // references have already been written.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
@@ -117,7 +120,7 @@ extension RowChanges {
   ) throws {
     guard case .toMany(isOrdered: true) = property.kind else {
       let keyspace = model.memberKeyspace(property, of: change.storage.entity)
-      // Another context may have made the same change.
+      // There is nothing to write if another context has already made the same change.
       guard try rows.hasEdge(keyspace, change.number, member) != joins else { return }
       change.touched.insert(property.slot)
       derived.mark(change.number)

@@ -15,7 +15,8 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        // A deletion does not change references that have no inverse.
+        // Check the target of an unchanged reference only if the reference has an inverse, because
+        // a deletion does not clear references without an inverse.
         let isSearched = hasDeletions && change.storage.entity.inverses[property.slot] != nil
         guard isSearched || isOther, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !missingRows.contains(row),
@@ -121,7 +122,8 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // A claim takes the partner away from another object only if this end was edited.
+      // The target may already have another partner. The claim then takes precedence only if its
+      // own reference was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)

@@ -66,7 +66,7 @@ extension RowChanges {
       stored != change.number
     else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // In this transaction, the row may have been deleted, or may have released the value.
+    // The transaction may have deleted the row or given it another value.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
@@ -77,8 +77,8 @@ extension RowChanges {
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // If the row already has the value in the store, another row can have it only by claiming it
-      // in this save.
+      // If this row already has the value in the store, no other stored row has it. Only a row that
+      // claimed the value earlier in this save can conflict.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -144,7 +144,7 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // The value overrides a value set by an earlier object that was merged into the row.
+        // If the reference was already edited in this save, the new value replaces that edit.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

@@ -129,8 +129,8 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // Without a base, the list was never loaded, so only the added and removed members are
-        // known.
+        // The complete list is known only if the object is new or the list was loaded, and thus has
+        // a base. Otherwise, only the added and removed members are known.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -196,8 +196,8 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.recordMissing(object.number)
-      // Another context has also deleted the object, but other objects of this context may still
-      // refer to it.
+      // Another context has already deleted the row. Treat the save as contested, so that other
+      // objects of this context that still refer to the deleted object are refreshed.
       isContested = true
       return outcomes.append((object, .deleted))
     }

@@ -36,7 +36,8 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // This key follows all keys with `nil`, because no component after a `nil` begins with `FF`.
+    // Appending `FF` to the key with `nil` yields a key that follows all keys that continue with
+    // `nil`, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper

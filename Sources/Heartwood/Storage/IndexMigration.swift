@@ -21,8 +21,8 @@ struct IndexMigration {
     let name = step.model.keyspace(index)
     let members = index.entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
-    // Rebuild an index that covers entities that no longer belong to it, because the entries of
-    // these entities cannot be found individually.
+    // Rebuild the index if indexed values change, or if the index covers an entity that no longer
+    // belongs to it, because the entries of that entity cannot be found individually.
     let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty
       && (!coversOnlyMembers || members.contains(where: { try changes(index, $0) }))
@@ -47,7 +47,7 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // Rows in which the attribute was `nil` now have its declared value.
+      // If the attribute was optional, rows in which it was `nil` now have its declared value.
       return before.kind.isOptional
     }
   }

@@ -18,7 +18,8 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // @unchecked because the views are only retained here; only the thread of the context uses them.
+  // @unchecked because `RecentViews` only retains the views and reads their atomic flags.
+  // Everything else in a view is used only by its context's thread.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }
@@ -51,8 +52,8 @@ final class RecentViews: Sendable {
       guarded.content.isTicking = !guarded.content.views.isEmpty
       return guarded.content.isTicking
     }
-    // Release the views outside the lock, because one of them may hold the last reference to a
-    // generation.
+    // Release the views outside the lock, because releasing the last reference to a generation
+    // takes another lock and may call other code.
     withExtendedLifetime(idle) {}
     if shouldContinue { scheduleTick() }
   }

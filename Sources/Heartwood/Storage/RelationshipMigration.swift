@@ -156,7 +156,8 @@ struct RelationshipMigration {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // These entries belong to the references of the members, which are handled separately.
+    // The entries in this keyspace belong to the references of the members, so they are removed
+    // with these references.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {

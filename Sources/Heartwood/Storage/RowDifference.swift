@@ -57,7 +57,8 @@ struct RowDifference {
 
   /// Records all differences between two generations.
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // The comparison reads only changed leaf pages, and `isRelevant` skips irrelevant keyspaces.
+    // Copy `self`, because one closure must not read it while the other changes it. The fields that
+    // `isRelevant` reads do not change.
     let known = self
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }

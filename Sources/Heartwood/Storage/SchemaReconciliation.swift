@@ -324,7 +324,8 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // A layout with a constant for an optional property cannot store `nil` for that property.
+    // Do not reuse a layout with a constant for a property that is now optional, because records of
+    // such a layout cannot store `nil` for the property.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

@@ -38,8 +38,8 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // A deletion stores all preserved values in a single history entry, which also contains other
-    // data.
+    // A deletion stores all preserved values in a single history entry. Leave room for the other
+    // data in the entry.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     guard tombstone > limit else { return nil }
     let property = variableColumns.filter(\.options.isPreservedOnDeletion)

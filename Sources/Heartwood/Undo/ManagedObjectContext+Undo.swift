@@ -12,7 +12,7 @@ extension ManagedObjectContext {
       for storeContext in storeContexts {
         storeContext.undoLog = log
         storeContext.pendingValues = []
-        // Without these hooks, the setters of new objects do not report changes.
+        // Without these hooks, the setters of new objects would not report changes to the undo log.
         for object in storeContext.inserted.all {
           object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
         }
@@ -111,7 +111,8 @@ extension ManagedObjectContext {
   ) {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
-    // If the object was read again without the change, it already has the value of its row.
+    // If `isFirst` is `true` but no original is recorded, the object was read again after the
+    // change was discarded. It already has the value of its row.
     if let value = isFirst ? original : value { try? object.setStoredValue(value, property) }
     discardNoOpEdit(of: object, property)
     object.notifyIfObserved(property)
@@ -127,7 +128,8 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // If the object was read again without the change, it already has the target of its row.
+      // No original is recorded, so the object was read again after the change was discarded. It
+      // already has the target of its row.
       case .none: target = toOneTarget(of: object, property)
       }
     }
@@ -137,8 +139,8 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Another context may have moved the object in the meantime, so no recorded step covers its
-    // current owner.
+    // Remove the object from its current owner here. If another context has moved the object in the
+    // meantime, no recorded step does so.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }

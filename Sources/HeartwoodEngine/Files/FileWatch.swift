@@ -101,7 +101,8 @@ final class PosixFileWatch: FileWatch {
       guard !origin.isInherited else { return }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return }
-      // Drain the event queue. The contents of the events do not matter.
+      // Drain the event queue, because otherwise the next `poll` would return immediately. The
+      // contents of the events do not matter.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         _ = read(descriptor, buffer.baseAddress, buffer.count)
       }

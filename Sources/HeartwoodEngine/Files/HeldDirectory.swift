@@ -32,8 +32,8 @@ final class HeldDirectory: Sendable {
   }
 
   deinit {
-    // In a child process, the descriptor has already been closed, and its number may now belong to
-    // another file.
+    // In a child process, the fork handler has already closed the descriptor, and another file may
+    // now have the same descriptor number.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
@@ -72,7 +72,7 @@ final class HeldDirectory: Sendable {
     // Ignore failures of `fchown` and `fchmod`: the process may lack permission, or the file system
     // may have no modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
-    // Set the mode again, because the process's umask was applied to it when the file was created.
+    // Set the mode again, because the umask may have removed bits when the file was created.
     if let mode { _ = fchmod(descriptor, mode) }
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
@@ -103,7 +103,7 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // If the last change is this recent, return `nil`: another change within the same tick of the
+    // Return `nil` if the last change is too recent: another change within the same tick of the
     // file system's clock would get the same time and go unnoticed.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
@@ -120,7 +120,7 @@ final class HeldDirectory: Sendable {
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // Linux takes timestamps from this clock, which advances every few milliseconds.
+      // Linux takes file timestamps from this clock, which advances every few milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock

@@ -23,14 +23,15 @@ enum OpenDescriptors {
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // This is a plain mutex, because a `Lock` does nothing in a child process.
+  // This is a plain mutex, because the fork handler must release it in the child, where a `Lock`
+  // does nothing.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // These are marked unsafe because the compiler cannot check that they are accessed only under
-  // `lock`.
+  // Both properties are marked unsafe, because the compiler cannot check that they are accessed
+  // only under `lock`.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 

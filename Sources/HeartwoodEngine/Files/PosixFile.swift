@@ -25,8 +25,8 @@ final class PosixFile: File {
   }
 
   deinit {
-    // In a child process, the descriptor has already been closed, its number may now belong to
-    // another file, and the locks belong to the parent.
+    // In a child process, the fork handler has already closed the descriptor, another file may now
+    // have the same descriptor number, and the locks belong to the parent.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
     // descriptor is closed.
@@ -125,15 +125,15 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Do not reserve existing blocks again. Where the system has no operation that reserves space,
-    // the C library writes to each block of the range, and another process may be writing to the
-    // same blocks.
+    // Reserve only the blocks after the end of the file. If the file system cannot reserve space,
+    // the C library may write to each block instead, which could overwrite what another process is
+    // writing to an existing block.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // On Darwin, allocating space does not change the file's length. Ignore failures, because
-      // file systems that do not support this call allocate space when bytes are written.
+      // This call does not change the file's length, so set the length afterwards. Ignore failures
+      // of the call: file systems that do not support it allocate space when bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
@@ -219,7 +219,7 @@ final class PosixFile: File {
       case .exclusive: Int16(F_WRLCK)
       case .none: Int16(F_UNLCK)
       }
-    // The system would interpret a length of zero as "to the largest offset".
+    // Skip an empty range: the system would interpret a length of zero as "to the largest offset".
     guard !range.isEmpty else { return true }
     let descriptor = try descriptor()
     var request = SystemCalls.lockRequest(type, range)
@@ -264,8 +264,8 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` stands for the current time. Any process that may write to the file may set it to the
-    // current time, but only the file's owner may set another time.
+    // `nil` sets the timestamps to the current time, which requires only write permission. Setting
+    // any other time would require owning the file.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
       "update the modification time", path)
   }

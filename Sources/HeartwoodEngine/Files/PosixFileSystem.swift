@@ -48,8 +48,7 @@ package final class PosixFileSystem: FileSystem {
     #else
       let handler = action.__sigaction_u.__sa_handler
     #endif
-    // On every system, the default handler is the null pointer. Any other handler is the program's
-    // own.
+    // `SIG_DFL` is the null pointer on every supported system. Leave any other handler in place.
     guard handler == nil else { return false }
     signal(SIGXFSZ, SIG_IGN)
     return true
@@ -86,7 +85,7 @@ package final class PosixFileSystem: FileSystem {
   ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
-      // Without O_NONBLOCK, opening a pipe with this name would block forever.
+      // Without O_NONBLOCK, opening a named pipe could block forever.
       case .read: O_RDONLY | O_NONBLOCK | O_NOFOLLOW
       case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
@@ -103,7 +102,7 @@ package final class PosixFileSystem: FileSystem {
         throw Self.isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
-    // ENOENT with O_CREAT means that the directory does not exist.
+    // With O_CREAT, ENOENT means that the directory does not exist, so it is an error.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
     // The path names a directory, a socket, or a device without a driver.

@@ -14,8 +14,8 @@ package enum ProcessIdentity {
   /// The name of the program that this process runs.
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // On these platforms, `CommandLine` opens a file. If a standard stream is closed, that file
-      // could get the descriptor of the stream.
+      // Do not use `CommandLine` on these platforms: it opens a file, which could get the
+      // descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else
       fileName(of: CommandLine.arguments.first ?? "") ?? "?"

@@ -31,7 +31,7 @@ package struct RangeLocks {
         kept.append(lock)
         continue
       }
-      // Keep the parts of the old lock that lie outside the range.
+      // As with `fcntl`, the owner keeps the parts of its old lock that lie outside the range.
       let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
       let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
       for part in [before, after] where !part.isEmpty {

@@ -58,14 +58,14 @@ enum SystemCalls {
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
-    // Other code prints to descriptors 0 to 2, so a store must never use one of them, not even
-    // briefly. While the file is being opened, placeholders therefore occupy those of the three
-    // descriptors that are free.
+    // Other code prints to descriptors 0 to 2, so a store's file must never get one of them, not
+    // even briefly. Occupy the free ones with placeholders while the file is being opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // If another thread has closed a standard stream in the meantime, move the new descriptor.
+    // If another thread closed a standard stream in the meantime, the file may have got the
+    // stream's descriptor. In that case, move the file to a higher one.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)

@@ -18,7 +18,7 @@ package enum VolumeType: Hashable, Sendable {
     case .number(let number):
       return Self.unsupportedNumbers.first { $0.number == number }?.name
     case .name(let name, let isLocal):
-      // Some user-space file systems claim to be local.
+      // Some FUSE file systems claim to be local, so check the name too.
       return isLocal && !name.lowercased().contains("fuse") ? nil : name
     case .memory:
       return nil

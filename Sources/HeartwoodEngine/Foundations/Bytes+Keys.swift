@@ -30,7 +30,7 @@ extension MutableBytes {
     count: Int, _ body: (MutableBytes) throws(E) -> R
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
-      // An empty buffer may have no address. Nothing is written to this substitute.
+      // An empty buffer may have no address. Any address will do, because nothing is written to it.
       let base = buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }
@@ -121,7 +121,7 @@ extension String {
         return .failure(error)
       }
     }
-    // Only a string bridged from Objective-C is stored in another form.
+    // A string bridged from Objective-C may not be stored as UTF-8, so copy its bytes.
     guard let result else { return try [UInt8](utf8).withBytes(body) }
     return try result.get()
   }

@@ -69,8 +69,8 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Halve the differences so that they fit in a signed number. Set the lowest bit of the divisor
-    // so that it is never 0.
+    // Halve both differences so that they fit in an `Int64`. Set the lowest bit of the divisor so
+    // that the divisor is never 0.
     let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(distance / extent * Double(last) + bias), last)

@@ -16,7 +16,7 @@ package struct Bytes {
 
   @inline(__always)
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address. Nothing is read from this substitute.
+    // An empty buffer may have no address. Any address will do, because nothing is read from it.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }

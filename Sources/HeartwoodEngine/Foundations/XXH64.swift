@@ -131,7 +131,7 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // One bounds check for all loads below: every offset is less than `end`.
+      // `slice` checks the bounds once, so the loads below can be unchecked: all lie before `end`.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {

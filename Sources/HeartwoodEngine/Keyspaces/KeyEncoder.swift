@@ -80,7 +80,8 @@ public struct KeyEncoder: Sendable {
     bytes.append(bigEndian: secondsSince1970.keyBits)
   }
 
-  /// Appends a UUID, given as its first and its last eight bytes, most significant byte first.
+  /// Appends a UUID, given as two integers: its first and its last eight bytes, each read as a
+  /// big-endian number.
   public mutating func append(uuid: (high: UInt64, low: UInt64)) {
     begin(.uuid)
     bytes.append(bigEndian: uuid.high)

@@ -26,10 +26,9 @@ public struct KeyRange: Hashable, Sendable {
       self.init()
       return
     }
-    // No component starts with FF, so the prefix followed by FF is an upper bound. If the prefix
-    // ends with a string or byte string, append 00 FF instead: 00 is the terminator if another
-    // component follows, and 00 FF would encode a zero byte in a longer string, which is outside
-    // the range.
+    // Append FF to the prefix, because no component starts with FF. After a string or byte string,
+    // append 00 FF instead: 00 is the terminator before another component, and 00 FF encodes a zero
+    // byte in a longer string, which is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]

@@ -2,7 +2,7 @@ extension KeyspaceReads {
   /// Returns an estimate of how many of the keyspace's `count` entries are in a range of keys.
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Keys are never empty, so this empty key sorts before all of them.
+    // `Key()` sorts before every key in the keyspace, because those are never empty.
     let first = try position(of: lower ?? Key())
     guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
     return first.distance(to: try position(of: upper), of: count)

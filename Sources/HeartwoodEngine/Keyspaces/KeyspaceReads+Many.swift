@@ -26,8 +26,8 @@ extension KeyspaceReads {
         passed += 1
       }
       // If `body` makes a change, values that were already found may move, so the remaining keys
-      // must be looked up again. Therefore, look up keys in small batches after a change, and in
-      // larger ones while there are no changes.
+      // must be looked up again. After a change, continue with a batch of one key; otherwise double
+      // the size of the batch.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

@@ -104,7 +104,7 @@ extension [UInt8]: LookupKey {
   }
 }
 
-// The compiler requires an explicit declaration of inherited conditional conformances.
+// A conditional conformance to `KeyConvertible` does not imply one to `LookupKey`.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

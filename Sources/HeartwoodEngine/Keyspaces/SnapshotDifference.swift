@@ -117,8 +117,8 @@ package struct SnapshotDifference {
   /// Returns whether the current entries of two scanners have the same value.
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // A reference identifies the transaction that wrote the value, so equal references refer to the
-    // same bytes.
+    // The value of an overflow entry is a reference. A reference identifies the transaction that
+    // wrote the bytes, so equal references refer to the same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }
     let oldReference = try OverflowReference(old.value, in: source.view)

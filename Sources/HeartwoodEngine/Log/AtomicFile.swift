@@ -69,7 +69,7 @@ package struct AtomicFile: Sendable {
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
     // The layout of other format versions is unknown, so check only that the file is not too long.
-    // The hash is checked later.
+    // Later, `check` verifies the hash and rejects the version.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")

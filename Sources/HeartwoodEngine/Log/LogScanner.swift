@@ -47,7 +47,7 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // Consider only later frames, because a lineage that continues from `point` starts after it.
+      // Skip a segment that starts at or before `point`, because no later transaction starts there.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
@@ -198,7 +198,7 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Images below the durable watermark are not read, but their segments must exist.
+        // Detect a missing segment here, because images up to the durable watermark are not read.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -229,7 +229,8 @@ package struct LogScanner {
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // The ranges were read from a file, so they may name any frame.
+    // Do not trust the ranges, which were read from a file: clip them at `end`, and drop the ones
+    // that are then empty.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

@@ -62,8 +62,8 @@ package final class SegmentFile: Sendable {
   /// may also sync the file that has waited longest for a sync. It then also throws any error of
   /// that sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Record the write first, so that no other thread closes the descriptor during the write. It
-    // may be the file's last open descriptor, and closing it could discard a write-back error.
+    // Record the write first, so that no other thread closes the descriptor during the write.
+    // Closing the last open descriptor of the file could discard a write-back error.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()

@@ -27,7 +27,8 @@ package struct SegmentFooterBuilder {
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // If a page has several images, only the last one is needed.
+      // Of several images of a page, list only the last: the footer stands for all its commits at
+      // once.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

@@ -24,9 +24,9 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // A segment made by renaming the previous reserve may not have a durable name yet. While there
-    // is no reserve, every process therefore syncs the directory when it adds a segment. Processes
-    // stop doing so once there is a new reserve, so sync the directory before creating it.
+    // If the previous reserve was renamed to a segment, the new name may not be durable yet. Sync
+    // the directory before creating a new reserve, because processes that add a segment sync the
+    // directory only while there is no reserve.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

@@ -98,7 +98,8 @@ final class Maintenance: @unchecked Sendable {
   /// creates the segment itself. Otherwise, it leaves both to the background thread, and waits for
   /// a run only if the log grows faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
-    // The next segment is created once half of the current one is used.
+    // Create the next segment once half of the current one is used, so that writers need not wait
+    // for it.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
     let isDue =
@@ -182,7 +183,8 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Before the next step, which may fail, wake the threads that wait for this run.
+    // Record the run before filling the reserve, which may fail, because threads wait for the
+    // record.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -193,7 +195,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, do not write anything to them, not even this counter.
+    // If the files were replaced, do not write anything to them, not even the result of the run.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1
@@ -241,8 +243,8 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // Ignore the error: a writer that needs the segment will create it, and will get the error
-        // itself.
+        // Ignore any error: a writer that needs the segment tries to create it again, and throws
+        // the error if there still is one.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -252,7 +254,7 @@ final class Maintenance: @unchecked Sendable {
           _ = try run(isScheduled: true)
           reported = nil
         } catch {
-          // Report a repeated error only once. The statistics contain the error too.
+          // Do not report the same error after every run. The statistics still show it.
           if error != reported { report(error) }
           reported = error
         }
@@ -278,8 +280,8 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // Ignore an error, because the next reader encounters it too.
         try? table.releaseCheckpointedSegments()
-        // Close the descriptors of segments that this process wrote and that another process may
-        // have synced since.
+        // Another process may have synced segments that this process wrote, so their descriptors
+        // can now be closed.
         files.closeDurableSegments()
         lock.acquire()
       } else {

@@ -67,15 +67,15 @@ struct MaintenanceRun {
         result.blockingGeneration = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // Sync the directory before freeing anything, because a name may already be missing from
-        // the `kept` file although its release is not durable yet.
+        // Sync the directory before freeing anything. Otherwise, a power cut could restore an older
+        // `kept` file that still names a generation whose frames have been freed.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, &result)
       } catch {
-        // If the disk is full, the log is unchanged, and the next run starts over. After an I/O
-        // error, the system may regard pages as written that are not on disk, so writing is
-        // disabled.
+        // If the disk is full, nothing that is still needed has been freed, and the next run starts
+        // over. After an I/O error, the system may regard pages as written that are not on disk, so
+        // disable writing.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -100,8 +100,9 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // `liveElsewhere` excludes this process's own pins, so add them here. They must be read after
-    // the floor has been published.
+    // `liveElsewhere` excludes this process's own pins, so add them. Read them only after
+    // publishing the floor, so that any pin that is missing from the list sees the new floor and
+    // retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so the run finds at least one of the two.
@@ -119,8 +120,8 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // Read the decision back. If the record cannot list all retained generations, it ends with an
-    // older one, and so must the reclamation.
+    // Use the record as it was published: if it cannot list all retained generations, it ends with
+    // an older one, and the reclamation must end there too.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,

@@ -92,8 +92,8 @@ struct MaintenanceSchedule {
   mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
-    // While generations are held, writers wait once the log has grown by one and a half times the
-    // stretch. This bounds the size of the log.
+    // While generations are held, a run is due after each stretch. Make writers wait if the log
+    // grows by another half stretch before a run ends, so that the log stays bounded.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
   }
 }

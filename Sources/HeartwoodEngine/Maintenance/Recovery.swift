@@ -84,8 +84,8 @@ package struct Recovery {
     while let step = try scanner.step() {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
-      // A later header or footer can raise the watermark. Commits up to the watermark were synced
-      // and need no verification. Only the commits above it are kept in memory.
+      // This step may have raised the durable watermark. Commits up to the watermark were synced
+      // and need no verification, so drop them.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)

@@ -101,9 +101,8 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // Adding this number to the index of a slot without a frame yields an index in the segment that
-  // contains the next frame. For a footer slot, this is the next segment; for slot 0, it is the
-  // same segment.
+  // The number to add to the index of a header or footer slot to get an index in the segment that
+  // contains the next frame: the same segment for slot 0, the next segment for a footer slot.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   /// Returns the frame that is `count` frames after `frame`.

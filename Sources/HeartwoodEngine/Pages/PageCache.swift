@@ -65,7 +65,8 @@ package final class PageCache: @unchecked Sendable {
       }
       shard.misses += 1
       let entry = Entry(location: location, block: ByteBlock(count: pageByteCount), shard: number)
-      // A page that fails verification is never inserted, so a later attempt reads it again.
+      // Insert the entry only after `load` succeeds, so that a page that fails verification is read
+      // again the next time.
       try load(entry.block.bytes)
       makeRoom(in: shard)
       shard.entries[location] = entry

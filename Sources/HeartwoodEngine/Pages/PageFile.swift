@@ -6,7 +6,7 @@ import Synchronization
 /// into a window stays valid while the store is open. Thread-safe; `lock` guards the creation of
 /// windows.
 package final class PageFile: @unchecked Sendable {
-  // @unchecked because `windows` is filled under `lock` and read through `window(_:)` only.
+  // @unchecked because `windows` is accessed only under `lock`.
   package let file: any File
   package let geometry: Geometry
   private let isMapped: Bool
@@ -124,7 +124,7 @@ package final class PageFile: @unchecked Sendable {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // Query the length each time, because another process may just have truncated the file.
+      // Do not rely on `knownByteCount`, because another process may have changed the length.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))
@@ -147,7 +147,8 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // The pages beyond the new end no longer exist, so clear their verified bits.
+      // Clear the verified bits of the pages beyond the new end: if the file grows again, those
+      // pages will have other contents.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }

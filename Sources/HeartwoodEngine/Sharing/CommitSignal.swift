@@ -57,15 +57,16 @@ package final class CommitSignal: @unchecked Sendable {
   /// - Complexity: Without observers, one clock read, and at most one lock query every tenth of a
   ///   second.
   package func notify() {
-    // A commit is published before this check for observers, and an observer registers before it
-    // checks for commits, so at least one of the two checks succeeds.
+    // The fence orders the publication of the commit before the check for observers. An observer
+    // registers before it checks for commits, so either this thread finds the observer, or the
+    // observer finds the commit.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified, but they find the commit at their
-      // next check.
+      // If the query fails, other processes are not notified, but their observers find the commit
+      // at their next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -191,7 +192,8 @@ package final class CommitSignal: @unchecked Sendable {
     while id == threadID {
       lock.release()
       wake()
-      // Poll until every process has checked for observers since this process locked the byte.
+      // Poll at first, because other processes may not know of this observer yet: each of them
+      // caches the result of its check for observers.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

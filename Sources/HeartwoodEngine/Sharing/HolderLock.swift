@@ -77,7 +77,7 @@ extension StoreLocks {
   /// Releases a holder lock.
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
-    // If this fails, the process may still be listed as a holder, which is harmless.
+    // If unlocking fails, the process may still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 

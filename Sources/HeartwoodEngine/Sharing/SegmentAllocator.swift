@@ -59,7 +59,8 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // These segments contain no frames, because the writer has not received any of them.
+        // The segments can be truncated, because they contain no frames: the writer has not
+        // received any of them.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -75,8 +76,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// directory. The counter contains the segment number + 1, so that 0 means that no name is
   /// durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If the reserve is missing, it may have been renamed to this segment. The counter may then
-    // refer to an earlier file with the same name.
+    // Do not rely on the counter if the reserve is missing: the reserve may have been renamed to
+    // this segment, and the counter may refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {

@@ -3,7 +3,8 @@
 /// Threads are admitted in order of arrival: a writer that releases the lock hands it to the thread
 /// that has waited longest, and wakes no other thread.
 package final class WriterLock: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // @unchecked because `lock` guards everything below it, and `answeredRings` is used only by the
+  // thread whose turn it is.
   private let locks: StoreLocks
   private let counters: SharedCounters
   private let holders: HolderFile

@@ -96,8 +96,13 @@ package final class GenerationState: @unchecked Sendable {
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
-    let kept = PageIndex()
-    index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }
+    var kept = index
+    // While generations are held, most runs do not advance the page file. The index is then shared,
+    // because building another one would keep writers waiting.
+    if index.hasFrames(upTo: checkpointed) {
+      kept = PageIndex()
+      index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }
+    }
     let first = files.geometry.segment(of: files.geometry.next(after: checkpointed))
     return try GenerationState(
       point: point, index: kept, segments: segments.dropping(below: first, gone), files: files,

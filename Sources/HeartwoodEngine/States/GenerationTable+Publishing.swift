@@ -1,4 +1,4 @@
-// This extension publishes the states that writers, syncs and maintenance runs have reached.
+// This extension publishes the states that result from commits, syncs and maintenance runs.
 extension GenerationTable {
   /// W1.2 and W2: returns the newest state that any process has appended.
   ///

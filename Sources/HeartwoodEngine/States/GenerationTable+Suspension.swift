@@ -1,5 +1,5 @@
-// This extension releases every generation when the store is suspended, and resumes from a state in
-// the files.
+// This extension suspends the table, which releases every generation, and resumes it with a given
+// state.
 extension GenerationTable {
   /// Whether the table is between ``suspend()`` and ``resume(at:)``.
   package var isSuspended: Bool { lock.withLock { suspended } }
@@ -32,8 +32,8 @@ extension GenerationTable {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Wait for threads that are building a state, because each of these threads holds a verified
-    // lock and is about to add an entry.
+    // Wait for threads that are building a state. Each of them holds a lock on its generation and
+    // is about to add an entry, whose lock must be released too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

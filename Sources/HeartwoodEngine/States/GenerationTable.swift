@@ -126,7 +126,8 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: One system call; reads the group headers of the log if the generation's state is
   ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    // Read the clock only if there is a wait.
+    // The start of the wait, set only when the wait begins, so that the common case does not read
+    // the clock.
     var start: UInt64?
     while true {
       try acquireActive()

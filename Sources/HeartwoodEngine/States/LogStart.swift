@@ -49,9 +49,9 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // Skip the check below if the map was written for a later state of the page file. Such a map
-    // does not list the pages that were written back between the state in this header and that
-    // later state.
+    // An outdated map was written for a later state of the page file than the state in this header.
+    // Such a map would fail the check below even if it is intact, because it does not list the
+    // pages that were written back between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

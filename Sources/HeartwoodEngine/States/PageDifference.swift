@@ -36,8 +36,8 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // The older state may have bitmaps beyond the end of the newer state. The pages that these
-    // bitmaps cover do not exist in the newer state.
+    // If the older state has bitmaps beyond the end of the newer state, all pages that these
+    // bitmaps cover were freed, because they do not exist in the newer state.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))

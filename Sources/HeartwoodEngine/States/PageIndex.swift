@@ -85,7 +85,8 @@ package final class PageIndex: @unchecked Sendable {
   ///
   /// The new entry is in the node itself or in a descendant. This method consumes the caller's
   /// reference to `node`.
-  // The recursion is at most six levels deep, and visits only nodes that this process has built.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
+  // built by this process, not read from a file.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -111,7 +112,8 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
-  // The recursion is at most six levels deep, and visits only nodes that this process has built.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
+  // built by this process, not read from a file.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -302,7 +304,8 @@ extension PageIndex {
 
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // The recursion is at most six levels deep, and visits only nodes that this process has built.
+    // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
+    // built by this process, not read from a file.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

@@ -18,7 +18,8 @@ public final class Snapshot: Sendable {
     self.table = table
   }
 
-  // In a child process created by `fork`, the generation's lock belongs to the parent.
+  // Do not unpin the generation in a child process created by `fork`, because the lock belongs to
+  // the parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
   /// Checks that the snapshot can still be read.

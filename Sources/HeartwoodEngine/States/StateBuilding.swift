@@ -24,8 +24,8 @@ extension StoreFiles {
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
-        // The index is valid only if no checkpoint has advanced the page file since, because a
-        // checkpoint may delete segments that the index refers to.
+        // Discard the index if a checkpoint has advanced the page file since the header was read,
+        // because the checkpoint may have deleted segments that the index refers to.
         counters.checkpointed == header.checkpointed.frame
       {
         pageFile.adoptState(header.checkpointed.frame, cache)

@@ -125,8 +125,8 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // The state need not be the newest one here, because each later pin checks for a newer one
-      // (P2).
+      // A private core need not start with the newest state, because each later pin checks for a
+      // newer one (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }

@@ -59,7 +59,8 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // From here on, other processes may attach. The lock becomes shared without being released.
+        // Allow other processes to attach. The lock becomes shared without being released in
+        // between, so that no other process can acquire it exclusively.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
@@ -96,15 +97,15 @@ struct OpenSequence {
         "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Nothing has been changed up to this point, so a store that the checks above reject stays
-    // unchanged.
+    // Change no existing store before this point, so that one that fails a check above remains as
+    // it was.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // Sync the parent directory, because the process that created the store, or its directory, may
-    // have died before it did so.
+    // Sync the parent directory, because the process that created the store's directory may have
+    // died before syncing the parent.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }

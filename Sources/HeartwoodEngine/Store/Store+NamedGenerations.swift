@@ -26,7 +26,8 @@ extension Store {
     // either the lock or the name.
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
-    // A named generation must be durable.
+    // Make the generation durable before its name is stored. Otherwise, a power cut could undo the
+    // generation, but not the name.
     try queue.makeDurable(generation.frame)
     let point = snapshot.state.point
     let row = NamedGenerations.Row(

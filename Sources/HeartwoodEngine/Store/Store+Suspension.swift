@@ -60,8 +60,8 @@ extension StoreCore {
         guard !isReadOnly else { return try releaseAll() }
         try writerLock.acquire(timeout: timeout)
         defer { writerLock.release() }
-        // If a sync has failed before, these commits can no longer be made durable. Suspend the
-        // store anyway: a later `.full` commit or sync reports the failure.
+        // If writing is disabled after a failure, the appended commits can no longer be made
+        // durable. Suspend the store anyway: a later `.full` commit or sync reports the failure.
         if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
         try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
       }

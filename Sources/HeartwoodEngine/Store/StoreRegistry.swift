@@ -40,7 +40,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // The registry is never freed: it lives as long as the process.
+  // The reference is unmanaged, because a registry is never freed.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()

@@ -1,5 +1,6 @@
-// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` after encoding the
-// key, because the encoding of a custom key may change the transaction.
+// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` only after
+// encoding the key, because encoding a custom key runs the caller's code, which may change the
+// transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of the value of a key in this transaction, or `nil` if the key does not exist.

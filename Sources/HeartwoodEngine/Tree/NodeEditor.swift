@@ -64,8 +64,8 @@ package struct NodeEditor {
       return true
     }
     if node.heapStart - byteCount < arraysEnd {
-      // Keep the old cell while the others move, because it contains bytes of the key. Cut off its
-      // value first, so that there is room for the new one.
+      // Keep the old cell during the compaction, because the cell contains bytes of the key. Cut
+      // off the old value first, so that there is room for the new value.
       page.store16(0, cell + 2)
       setHeap(start: node.heapStart, used: node.heapUsed - oldByteCount + front)
       return replaceByRewriting(slot, with: value, lengths: lengths, front: front)

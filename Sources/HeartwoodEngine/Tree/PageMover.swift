@@ -128,7 +128,7 @@ package struct PageMover {
     return (found, try OverflowReference(node.value(found), in: view))
   }
 
-  // This recursion is at most two levels deep, because an index has no more levels.
+  // The recursion is at most two levels deep, because an overflow index has at most two levels.
   private mutating func movePages(
     below index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) {

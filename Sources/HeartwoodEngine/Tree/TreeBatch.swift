@@ -53,7 +53,8 @@ package struct TreeBatch: ~Copyable {
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
     count &+= 1
-    // The next key starts after the padding, at the next multiple of eight.
+    // Leave eight bytes of padding after the key, and align the next key to a multiple of eight
+    // bytes.
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
@@ -109,8 +110,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Update `ownsPage` immediately: if reading a page fails, exactly the lanes that own a page
-      // must release it.
+      // Update `ownsPage` at each step, so that if reading a page fails, `releasePages` releases
+      // exactly the pages that are still owned.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {

@@ -4,8 +4,8 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Everything that is needed for each entry is stored directly in this structure, so that no
-  // object has to be retained to reach it.
+  // The properties below are used for each entry. They are stored directly in this structure, so
+  // that using them does not retain an object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1

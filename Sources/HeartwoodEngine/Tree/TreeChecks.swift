@@ -57,8 +57,8 @@ package struct TreeChecks {
     if findings.count < Self.maxFindingCount { findings.append(finding) }
   }
 
-  // This recursion is at most as deep as the tree, because every child is one level below its
-  // parent.
+  // The recursion ends even if the tree is corrupt, because `checkChild` rejects a child that is
+  // not exactly one level below its parent.
   private mutating func checkNode(
     _ page: Bytes, _ number: PageNumber, level: Int, _ bounds: Bounds,
     _ visit: (PageNumber) -> Bool

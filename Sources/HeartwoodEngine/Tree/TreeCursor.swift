@@ -152,8 +152,8 @@ package final class TreeCursor {
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // A cursor that saves its key already has the key, even if the writer has since removed the
-    // entry.
+    // If the cursor saves its key, use the saved key, because the writer may have removed the entry
+    // from the node since the cursor moved to it.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot

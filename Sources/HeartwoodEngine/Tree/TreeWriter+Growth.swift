@@ -73,7 +73,8 @@ extension TreeWriter {
     let number = path.page(level)
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
-    // A child with keys outside its separators would break the order of the branch.
+    // Check that the new separator lies between its neighbours. A corrupt child can produce one
+    // that does not, which would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)

@@ -16,8 +16,9 @@ extension TreeWriter {
     return count
   }
 
-  // This recursion is at most as deep as the tree. The address of a node is not kept while a child
-  // is processed, because `makeRoom` may spill the node's page.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
+  // not keep a node's address while a child is processed: `makeRoom` may spill the node's page,
+  // which makes the address invalid.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

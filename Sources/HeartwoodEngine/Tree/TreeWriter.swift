@@ -142,11 +142,10 @@ package struct TreeWriter {
     return level > 0 ? (node.child(index), nil) : (0, try overflow(of: node, index))
   }
 
-  // This recursion is at most as deep as the tree, because every child is one level below its
-  // parent. The address of a node is not kept while a child is processed, because `makeRoom` may
-  // spill the node's page.
-  //
-  // Returns the number of entries in the subtree.
+  /// Frees all pages of a subtree, and returns the number of entries in it.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
+  // not keep a node's address while a child is processed: `makeRoom` may spill the node's page,
+  // which makes the address invalid.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

@@ -80,7 +80,7 @@ struct FreeSpace {
     while true {
       let bitmapPage = (pageCount - 1) / pagesPerBitmap * pagesPerBitmap
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
-      // The bitmap itself is always in use.
+      // If the result is 0, no page except the bitmap itself is in use.
       let last = Bitmap.lastOne(in: reference.bytes, below: pageCount - bitmapPage) ?? 0
       pages.view.release(reference)
       pageCount = bitmapPage + last + 1

@@ -147,7 +147,8 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // The next append overwrites the frames that were written. Added segments are kept.
+      // Restore the position, so that the next append overwrites the frames that were written. The
+      // added segments are kept.
       self = before
       throw error
     }
@@ -208,11 +209,13 @@ package struct LogWriter {
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // A missing segment before `base` was reclaimed, and is never created again.
+    // Create no segment before the one that contains `base`, because such a segment is missing only
+    // if it was reclaimed.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Readers of the log treat segments that are farther apart than this as corruption.
+    // Do not exceed `maxSegmentSpan`, because readers of the log treat segments that are farther
+    // apart as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,

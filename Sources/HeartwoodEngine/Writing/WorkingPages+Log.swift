@@ -22,9 +22,9 @@ extension WorkingPages {
   /// - Complexity: O(1) below the limit; otherwise, one write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Write the pages of each savepoint in their own groups, so that rolling back the savepoint can
-    // void exactly its frames. Start with the outermost savepoint, because the last image of a page
-    // that is not void is the one that is used.
+    // Write the pages of each savepoint in separate groups, so that a rollback of the savepoint can
+    // void exactly these frames. Start with the outermost savepoint, because if the log contains
+    // several images of a page, readers use the last one that is not void.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -92,7 +92,8 @@ extension WorkingPages {
       // space. If the page count has not grown, no other process can have truncated this space,
       // because the file always keeps all pages of the newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
-      // Also create the mappings for reading the new state.
+      // Create the mappings for the new state before the commit is written, because a failure after
+      // the commit would disable writing.
       _ = try files.pageFile.regions(covering: pageCount)
       // A transaction that needs no more pages than it frees may use the reserve.
       return try writer.commit(
@@ -136,8 +137,8 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // If the error does not disable writing, the transaction is rolled back: `appended` is
-      // unchanged, and the next writer overwrites the frames after it.
+      // An error that does not disable writing only rolls back the transaction: `appended` is
+      // unchanged, so the next writer overwrites the frames that this transaction has written.
       files.counters.disableWriting(after: error)
       throw error
     }
@@ -160,7 +161,8 @@ extension WorkingPages {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
-    // The files with these names may belong to another store by now.
+    // Do not truncate the segments if the store's files were replaced, because files with the same
+    // names may now belong to another store.
     guard let next = allocated.first, (try? requireOpened()) != nil else { return }
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }

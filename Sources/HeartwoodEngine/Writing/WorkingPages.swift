@@ -149,7 +149,8 @@ package final class WorkingPages {
 
   /// Discards this transaction's version of a page.
   func forget(_ number: PageNumber) {
-    // A page that is not in memory needs no entry, because free pages are never read.
+    // Discard the page only if it is in memory. An image in the log can remain in the index,
+    // because free pages are never read.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
@@ -230,7 +231,7 @@ package final class WorkingPages {
 ///
 /// The pool is used only under the writer lock.
 package final class PagePool: @unchecked Sendable {
-  // @unchecked because only the holder of the writer lock uses it.
+  // @unchecked because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
   /// The number of buffers to keep, which is enough for the pages of a typical small transaction.
