@@ -69,31 +69,14 @@ package struct LogReclamation {
     var counts: [UInt64: Int] = [:]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-<<<<<<< HEAD
-      // Skip the segment in which the map ends, and later ones. Segments up to the checkpointed
-      // generation have already been deleted.
+      // Skip the segment in which the map ends, and later ones, because newer generations read their
+      // frames. Segments before the checkpointed generation have already been deleted.
       guard last <= map.end.frame else { continue }
       let here = Self.removeFrames(&retained, in: files.geometry.firstFrame(of: segment) - 1...last)
       if here.isEmpty {
         result.byteCount += try allocatedByteCount(segment)
         result.deletedSegments.insert(segment)
         continue
-=======
-      // Skip segments after the end of the map, because newer generations may read all of their
-      // frames. Segments before the checkpointed generation have already been deleted.
-      guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
-      let slots = files.geometry.firstFrame(of: segment) - 1...last
-      let here = Self.removeFrames(&kept, in: slots)
-      let hereBefore = Self.removeFrames(&keptBefore, in: slots)
-      if !wasComplete || last > previous?.end.frame ?? 0 {
-        result.byteCount += try clear(segment, keeping: here)
-      } else if here.count != hereBefore.count {
-        // The previous run has already punched out every frame that its map does not list.
-        let runs = lost(hereBefore, keeping: here)
-        result.byteCount +=
-          here.isEmpty
-          ? try clear(segment, keeping: here) : try punch(runs, in: segment)
->>>>>>> main
       }
       counts[segment] = files.reclaimed.retainedFrameCount(segment)
       let before = counts[segment] ?? files.geometry.framesPerSegment

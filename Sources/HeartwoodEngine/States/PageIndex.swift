@@ -112,6 +112,15 @@ package final class PageIndex: @unchecked Sendable {
     Self.visit(root, depth, 0, limit, body)
   }
 
+  /// Returns whether the index has an entry with a frame at or below `limit`.
+  ///
+  /// - Complexity: O(entries).
+  func hasFrames(upTo limit: FrameNumber) -> Bool {
+    var isFound = false
+    forEach { _, frame in isFound = isFound || frame <= limit }
+    return isFound
+  }
+
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func visit(
