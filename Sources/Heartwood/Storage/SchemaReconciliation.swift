@@ -69,11 +69,10 @@ struct SchemaReconciliation {
 
   /// Returns the old names of entities or properties, by their new names.
   ///
-  /// Names of new declarations are omitted. Both a declaration that was renamed from an old name
-  /// and a new declaration with this name may claim it; the renamed declaration then gets it. If
-  /// the current name of a declaration is already in the store, an earlier migration has renamed
-  /// the declaration. It then gets one of its former names only if no current declaration has that
-  /// name.
+  /// Declarations without an old name are omitted. If one declaration was renamed from an old name
+  /// and a new declaration now uses that name, the renamed one gets it. If the store already
+  /// contains the current name of a renamed declaration, an earlier migration has renamed it. The
+  /// declaration then gets one of its former names only if no current declaration has that name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
