@@ -50,7 +50,7 @@ struct SchemaReconciliation {
     try refuse(
       removals,
       "The store has entities or properties that the program's model lacks. Declare them. To "
-        + "remove them permanently instead, give the Schema a version above \(before.version).")
+        + "remove them permanently instead, give the schema a version above \(before.version).")
   }
 
   private func refuse(
@@ -67,12 +67,14 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the old names of entities or properties, by their new names.
+  /// Returns the names that entities or properties have in the store, by their names in the schema.
   ///
-  /// Declarations without an old name are omitted. If one declaration was renamed from an old name
-  /// and a new declaration now uses that name, the renamed one gets it. If the store already
-  /// contains the current name of a renamed declaration, an earlier migration has renamed it. The
-  /// declaration then gets one of its former names only if no current declaration has that name.
+  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
+  /// first of its former names that is in the store and not yet taken, even if a new declaration
+  /// now uses that name. There is one exception: if the store already contains the declaration's
+  /// current name, an earlier migration has renamed it, and it can match a former name only if no
+  /// current declaration uses that name. Every other declaration matches its own name, if that is
+  /// in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
