@@ -76,6 +76,12 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// Optimising the tests takes longer than running them without optimisation. A release build optimises
+// everything else, including the test support.
+for target in package.targets where target.type == .test {
+  target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
+}
+
 // libFuzzer brings the `main` of this target, so it links in the builds of `Tests/Fuzzing/run` only.
 if Context.environment["HEARTWOOD_FUZZ"] != nil {
   package.targets.append(
