@@ -45,6 +45,9 @@ let package = Package(
       exclude: ["Programs"],
       swiftSettings: settings),
     .testTarget(
+      name: "CostTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"], swiftSettings: settings),
     .testTarget(
@@ -78,7 +81,7 @@ let package = Package(
 
 // Optimising the tests takes longer than running them without optimisation. A release build optimises
 // everything else, including the test support.
-for target in package.targets where target.type == .test {
+for target in package.targets where target.type == .test && target.name != "CostTests" {
   target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
 }
 
