@@ -45,6 +45,9 @@ let package = Package(
       exclude: ["Programs"],
       swiftSettings: settings),
     .testTarget(
+      name: "CostTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"], swiftSettings: settings),
     .testTarget(
@@ -76,7 +79,14 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// libFuzzer brings the `main` of this target, so it links in the builds of `Tests/Fuzzing/run` only.
+// Optimising the tests takes longer than running them without optimisation. A release build
+// optimises everything else, including the test support.
+for target in package.targets where target.type == .test && target.name != "CostTests" {
+  target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
+}
+
+// libFuzzer brings the `main` of this target, so it links only in the builds of
+// `Tests/Fuzzing/run`.
 if Context.environment["HEARTWOOD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(

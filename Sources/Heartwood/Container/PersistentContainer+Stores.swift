@@ -118,8 +118,8 @@ extension PersistentContainer {
     else {
       throw ObjectGraphError(
         .invalidModel,
-        "\(reason) \(entity.name), which belongs to no store. Add \(entity.name) to the classes "
-          + "of the same store.")
+        "\(reason) \(entity.name), which is not assigned to any store. Add \(entity.name) to the "
+          + "classes specified for the new store.")
     }
     throw ObjectGraphError(
       .invalidModel,

@@ -32,7 +32,7 @@ extension PersistentContainer {
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The model does not contain the class of the object \(id). Add the class to the Schema.",
+        "The model does not contain the class of the object \(id). Add the class to the schema.",
         objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))

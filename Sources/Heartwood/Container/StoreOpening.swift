@@ -76,8 +76,8 @@ struct StoreOpening {
     guard version <= schema.version else {
       throw ObjectGraphError(
         .invalidModel,
-        "The last migration stage migrates to version \(version), but the Schema has version "
-          + "\(schema.version). Set the Schema's version to \(version) or higher.")
+        "The last migration stage migrates to version \(version), but the schema has version "
+          + "\(schema.version). Set the schema's version to \(version) or higher.")
     }
   }
 }

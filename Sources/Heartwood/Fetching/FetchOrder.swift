@@ -210,7 +210,8 @@ extension SortDescriptor {
   /// Whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
-      // This is the default comparator of a string descriptor on Darwin.
+      // On Darwin, a string descriptor without an explicit comparator has `.localizedStandard`.
+      // Treat it as `<`, as on other platforms.
       if stringComparator == .localizedStandard { return true }
     #endif
     return stringComparator == nil

@@ -71,8 +71,8 @@ private struct FoundRow: Sendable {
 
 /// A fetch of saved rows that runs on another thread.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // `@unchecked Sendable` is safe here: key paths are immutable, and nothing else refers to
-  // `renumbered`.
+  // `@unchecked` because the compiler cannot know that key paths are immutable, or that nothing
+  // else refers to `renumbered`.
   let request: FetchRequest<M>
   let snapshot: Snapshot
   let model: StoreModel

@@ -26,8 +26,8 @@ final class QueryResolver {
 
   /// Creates a resolver for predicates on an entity.
   ///
-  /// - Parameter renumbered: The map from the numbers in constant object IDs to the current numbers
-  ///   of the objects.
+  /// - Parameter renumbered: The current numbers of renumbered objects, by old number. They are
+  ///   applied to the object IDs that the predicate contains.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects

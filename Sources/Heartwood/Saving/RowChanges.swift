@@ -37,7 +37,8 @@ final class RowChanges {
   /// delete either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether only attributes change, and no relationships, as in batch requests.
+  /// Whether the changes affect only attributes and no relationships, as in batch insertions and
+  /// updates.
   let areAttributesOnly: Bool
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool

@@ -36,8 +36,8 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // Appending `FF` to the key with `nil` yields a key that follows all keys that continue with
-    // `nil`, because no component begins with `FF`.
+    // The key of `values` and `nil`, with a byte `FF` appended, sorts after every key that
+    // continues with `nil`, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper

@@ -145,7 +145,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads consecutive numbers and strings from bytes that may be corrupt.
+/// Reads numbers and strings, one after another, from bytes that may be corrupt.
 private struct ByteReader {
   private var rest: ArraySlice<UInt8>
 

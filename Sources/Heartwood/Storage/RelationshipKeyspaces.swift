@@ -44,7 +44,7 @@ extension StoredModel {
       throw ObjectGraphError(
         .incompatibleSchema,
         "The store has no entity named \(declaring.name). To add it, open the store with a "
-          + "container whose Schema contains this class.")
+          + "container whose schema contains the entity's class.")
     }
     return "\(stored.number).\(try stored.number(of: declaring.properties[property.slot]))"
   }

@@ -164,8 +164,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// The row's own references determine some member lists of other objects, and the row is removed
-  /// from these. Other member lists that contain the row are not changed.
+  /// The row is also removed from those member lists of other objects that its own references
+  /// determine. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {

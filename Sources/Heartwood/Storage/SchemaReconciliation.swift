@@ -50,7 +50,7 @@ struct SchemaReconciliation {
     try refuse(
       removals,
       "The store has entities or properties that the program's model lacks. Declare them. To "
-        + "remove them permanently instead, give the Schema a version above \(before.version).")
+        + "remove them permanently instead, give the schema a version above \(before.version).")
   }
 
   private func refuse(
@@ -67,13 +67,14 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the old names of entities or properties, by their new names.
+  /// Returns the names that entities or properties have in the store, by their names in the schema.
   ///
-  /// Names of new declarations are omitted. Both a declaration that was renamed from an old name
-  /// and a new declaration with this name may claim it; the renamed declaration then gets it. If
-  /// the current name of a declaration is already in the store, an earlier migration has renamed
-  /// the declaration. It then gets one of its former names only if no current declaration has that
-  /// name.
+  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
+  /// first of its former names that is in the store and not yet taken, even if a new declaration
+  /// now uses that name. There is one exception: if the store already contains the declaration's
+  /// current name, an earlier migration has renamed it, and it can match a former name only if no
+  /// current declaration uses that name. Every other declaration matches its own name, if that is
+  /// in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {

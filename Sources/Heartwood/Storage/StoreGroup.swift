@@ -160,8 +160,7 @@ final class StoreGroup: Sendable {
   /// Checks that the container does not already have the store with the given identity, even at
   /// another path, or a copy of that store.
   ///
-  /// - Parameter space: The identifier of the store in object IDs. Copies of a store have the same
-  ///   one.
+  /// - Parameter space: The identifier of the store in object IDs. A store and its copies share it.
   /// - Throws: `invalidArgument` if the container has the store or a copy of it.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, attachedStores)

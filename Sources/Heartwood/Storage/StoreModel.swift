@@ -40,7 +40,7 @@ final class StoreModel: Sendable {
         throw ObjectGraphError(
           .incompatibleSchema,
           "The store has no entity named \(entity.name). To add it, open the store with a "
-            + "container whose Schema contains this class.")
+            + "container whose schema contains the entity's class.")
       }
       return try EntityStorage(entity, found)
     }

@@ -173,7 +173,7 @@ extension StoredModel.StoredEntity {
       throw ObjectGraphError(
         .incompatibleSchema,
         "The store has no property \(name).\(property.name). To add it, open the store with a "
-          + "container whose Schema contains this property.")
+          + "container whose schema contains this property.")
     }
     return found
   }

@@ -3,8 +3,9 @@ import Foundation
 /// Finds the versions that an object had between two generations.
 ///
 /// The base of a transaction is the number of its first frame. It is greater than every earlier
-/// generation and no greater than the transaction's own. Therefore the newest transaction that a
-/// generation contains is the last one whose base does not exceed the generation.
+/// generation, and no greater than the generation that the transaction creates. Therefore the
+/// newest transaction that a generation contains is the last one whose base does not exceed the
+/// generation.
 struct VersionReader {
   /// A version of the object, identified by the base of the transaction that wrote it.
   ///

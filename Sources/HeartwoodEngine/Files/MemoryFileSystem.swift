@@ -247,9 +247,9 @@ private final class MemoryContent: @unchecked Sendable {
   /// Returns the memory that all mappings of this file share, or `nil` if this memory is shorter
   /// than `count` bytes.
   ///
-  /// The memory is created, as a copy of the file, when it is first needed and the file has at
-  /// least `count` bytes. Memory and file are not kept consistent afterwards, because code that
-  /// maps a file does not also read or write it.
+  /// The memory is created as a copy of the file on the first call for which the file has at least
+  /// `count` bytes. The two are not kept consistent afterwards, because code that maps a file does
+  /// not also read or write it.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {

@@ -267,8 +267,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Clear `ages` before the check, so that a pin that starts to linger after the check sets
-        // it again.
+        // Clear `ages` before the check, not after it. Otherwise, if a pin started to linger just
+        // after the check, its request to be aged would be lost.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()

@@ -17,7 +17,7 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Publishes that this process has the store open, unless it has already done so.
+  /// Announces that this process has the store open, unless it has already done so.
   ///
   /// A read-only process sets only a lock, because it writes no files. Users then see the name of
   /// its program instead of a name that the process has chosen.

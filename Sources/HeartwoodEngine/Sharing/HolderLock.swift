@@ -61,7 +61,7 @@ package struct HolderLock: Hashable, Sendable {
 extension StoreLocks {
   /// The maximum length of a run of adjacent holder locks.
   ///
-  /// A longer run was locked by another program, and is ignored.
+  /// A longer run must have been locked by another program, and is ignored.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether it could be set.

@@ -139,7 +139,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// already been allocated to a writer.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. Otherwise,
-  /// frames that are retained for a held generation could be lost, because their segment also looks
+  /// frames that are retained for a held generation could be lost, because a segment also looks
   /// incomplete once maintenance has punched out its header.
   ///
   /// - Parameter appended: A function that returns the newest commit that any process has appended.

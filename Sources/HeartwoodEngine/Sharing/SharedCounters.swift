@@ -70,8 +70,9 @@ package struct DecisionRecord: Hashable, Sendable {
 /// messages.
 ///
 /// The counters are in the `counters` file, which is mapped into memory. They are valid only on one
-/// machine, and only until it is restarted. They remain usable if a process dies at any
-/// instruction. `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
+/// machine, and only until it is restarted. They remain usable no matter at which instruction a
+/// process dies. `Docs/Internals/Concurrency.md` lists the lock under which each counter is
+/// written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
@@ -157,8 +158,8 @@ package final class SharedCounters: @unchecked Sendable {
   /// Returns whether the counters are consistent: no counter exceeds its upper bound, and every
   /// named generation can be pinned.
   ///
-  /// If the counters are damaged, a commit could wrongly be treated as durable, or a named
-  /// generation could be reclaimed. Call this only while no other process has the store open.
+  /// Damaged counters could cause a commit to be treated as durable when it is not, or a named
+  /// generation to be reclaimed. Call this only while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return checkpointed <= floor && floor <= durable && durable <= committed

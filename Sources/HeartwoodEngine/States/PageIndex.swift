@@ -2,7 +2,7 @@ package import Synchronization
 
 /// A copy-on-write radix tree that maps page numbers to log frames.
 ///
-/// For each page in the log, it contains the frame with the newest image of the page in one state.
+/// For each page in the log, it contains the frame with the page's newest image as of one state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw

@@ -47,9 +47,9 @@ extension StoreFiles {
 
   /// Returns the newest header slot whose state is announced in the shared counters.
   ///
-  /// A checkpoint announces a state only after syncing its slot. Until then, the slot can be read,
-  /// but pages of that state are not accepted from the page file. If the sync fails, they will
-  /// never be accepted. The previous slot can be used just as well, because the log still contains
+  /// A checkpoint announces a state only after syncing its slot. Until then, a reader can already
+  /// see the slot, but rejects every page that the checkpoint wrote to the page file; if the sync
+  /// fails, that remains so. The previous slot serves just as well, because the log still contains
   /// everything between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)

@@ -86,9 +86,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The store's files are older than a state of the store that has been in use since the "
-          + "machine started. They were replaced with older files while no process had the store "
-          + "open. Restore the newer files.",
+        "Since the machine started, the store has been in use in a newer state than its files "
+          + "contain. The files were replaced with older ones while no process had the store open. "
+          + "Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

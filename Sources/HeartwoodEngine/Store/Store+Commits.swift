@@ -113,8 +113,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// Returns the signal of the store's current core, after registering this observer with it.
   ///
-  /// The core may have changed since the observer was created, because a read-only store replaces a
-  /// core without shared counters once another process has opened the store for writing.
+  /// The core may have changed since the observer was created: a read-only store that was opened
+  /// without shared counters gets a new core once another process has opened the files for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in
