@@ -45,9 +45,6 @@ let package = Package(
       exclude: ["Programs"],
       swiftSettings: settings),
     .testTarget(
-      name: "CostTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
-      swiftSettings: settings),
-    .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"], swiftSettings: settings),
     .testTarget(
@@ -78,12 +75,6 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
-
-// Optimising the tests takes longer than running them without optimisation. A release build
-// optimises everything else, including the test support.
-for target in package.targets where target.type == .test && target.name != "CostTests" {
-  target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
-}
 
 // libFuzzer brings the `main` of this target, so it links only in the builds of
 // `Tests/Fuzzing/run`.

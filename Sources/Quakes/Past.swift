@@ -76,7 +76,8 @@ struct Past {
       case .other: path = [(state, state)]
       case .fileImport: path.append((state, state))
       case .undo:
-        // The new state equals the state before the import that was undone.
+        // The undo created a state that equals the one before the undone import, so `state` takes
+        // the place of both that state and the import.
         path = path.dropLast()
         let earlier = path.popLast()
         path.append((state, earlier?.imported ?? state))

@@ -53,10 +53,11 @@ struct RetiredWordsTests {
 
   @Test func `has no retired identifier`() throws {
     for source in try SwiftSource.all() where source.path != Self.listing {
-      for token in source.tokens {
-        let isRetired = Self.identifiers.contains { token.text.hasPrefix($0) }
-        #expect(!isRetired, "\(source.path):\(token.line) \(token.text)")
+      // Each identifier is compared only once: comparing every token would take most of the time.
+      let found = Set(source.tokens.map(\.text)).filter { text in
+        Self.identifiers.contains { text.hasPrefix($0) }
       }
+      #expect(found.sorted() == [], "\(source.path)")
     }
   }
 
@@ -105,15 +106,35 @@ struct RetiredWordsTests {
 
   /// Returns the retired words that occur in a text, ignoring everything in backticks.
   private static func retired(in text: String) -> [String] {
-    let outside = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
-    let prose = outside.map { $0 % 2 == 0 ? String($1) : "_" }.joined()
-    let found = prose.lowercased().split { !$0.isLetter && $0 != "-" && $0 != "_" }.map(String.init)
+    let found = proseWords(in: text)
     var result = found.filter(words.contains)
     for (first, second) in zip(["_"] + found, found) where followers.contains(second) {
       let isPhrase = phrases.contains { $0.first.contains(first) && $0.second.contains(second) }
       let isPerson = people.contains(first)
       if isPhrase || second == "who" && !isPerson { result.append("\(first) \(second)") }
     }
+    return result
+  }
+
+  /// Returns the words of a text in lower case, in which everything in backticks is an underscore.
+  ///
+  /// Reading bytes instead of characters makes these tests ten times as fast.
+  private static func proseWords(in text: String) -> [String] {
+    var result: [String] = []
+    var word: [UInt8] = []
+    var isQuoted = false
+    for byte in Array(text.utf8) {
+      if byte == UInt8(ascii: "`") {
+        isQuoted.toggle()
+        if isQuoted { word.append(UInt8(ascii: "_")) }
+      } else if !isQuoted, SwiftSource.isWordPart(byte) || byte == UInt8(ascii: "-") {
+        word.append(byte)
+      } else if !isQuoted, !word.isEmpty {
+        result.append(String(decoding: word, as: UTF8.self).lowercased())
+        word.removeAll()
+      }
+    }
+    if !word.isEmpty { result.append(String(decoding: word, as: UTF8.self).lowercased()) }
     return result
   }
 }

@@ -59,18 +59,19 @@ struct SwiftSource: Sendable {
     var contexts: [Context] = [.code]
     var position = 0
     while position < bytes.count {
-      let length: Int
+      var length = plainLength(bytes, position)
       switch contexts[contexts.count - 1] {
       case .code, .interpolation:
-        length = stepInCode(bytes, position, &contexts, &result)
+        if length == 0 { length = stepInCode(bytes, position, &contexts, &result) }
       case .string(let hashes, let isMultiline):
-        length = stepInString(bytes, position, hashes, isMultiline, &contexts)
+        if length == 0 { length = stepInString(bytes, position, hashes, isMultiline, &contexts) }
         blank(&result, position, length)
       case .lineComment:
-        length = 1
-        if bytes[position] == newline { contexts.removeLast() } else { blank(&result, position, 1) }
+        length = max(length, 1)
+        if bytes[position] == newline { contexts.removeLast() }
+        blank(&result, position, length)
       case .blockComment(let depth):
-        length = stepInBlockComment(bytes, position, depth, &contexts)
+        if length == 0 { length = stepInBlockComment(bytes, position, depth, &contexts) }
         blank(&result, position, length)
       }
       position += length
@@ -81,6 +82,19 @@ struct SwiftSource: Sendable {
   private static let newline = UInt8(ascii: "\n")
   private static let quote = UInt8(ascii: "\"")
   private static let hash = UInt8(ascii: "#")
+
+  /// For each byte, whether it never begins or ends a comment, a string or an interpolation.
+  private static let isPlain: [Bool] = (0...UInt8.max).map { byte in
+    !"\n\"#/*\\`()".utf8.contains(byte)
+  }
+
+  /// Returns the number of plain bytes from a position to the next byte that is not plain.
+  private static func plainLength(_ bytes: [UInt8], _ start: Int) -> Int {
+    let isPlain = isPlain
+    var end = start
+    while end < bytes.count, isPlain[Int(bytes[end])] { end += 1 }
+    return end - start
+  }
 
   private static func blank(_ bytes: inout [UInt8], _ start: Int, _ count: Int) {
     for position in start..<min(start + count, bytes.count) where bytes[position] != newline {
@@ -190,7 +204,7 @@ struct SwiftSource: Sendable {
     return tokens
   }
 
-  private static func isWordPart(_ byte: UInt8) -> Bool {
+  static func isWordPart(_ byte: UInt8) -> Bool {
     byte >= 128 || byte == UInt8(ascii: "_")
       || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"))
       || (byte | 32 >= UInt8(ascii: "a") && byte | 32 <= UInt8(ascii: "z"))

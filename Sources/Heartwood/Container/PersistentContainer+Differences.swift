@@ -57,8 +57,8 @@ extension PersistentContainer {
   ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
   ///   generation was written with another model; `generationExpired`, `foreignStore`; errors from
   ///   writing the store. If the method throws, nothing has changed.
-  /// - Complexity: As ``changes(from:to:)``, plus one row write for each object that differs. Other
-  ///   writers wait until the method returns.
+  /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
+  ///   differs. Other writers wait until the method returns.
   @discardableResult
   public func revert(
     to token: QueryGenerationToken, unlessChangedSince known: QueryGenerationToken? = nil,

@@ -104,8 +104,8 @@ extension PersistentContainer {
   /// than that time.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`. The method also pins generations, newest first,
-  ///   until it finds one that is old enough.
+  /// - Complexity: The same as `Store.liveGenerations`. The method also pins generations, newest
+  ///   first, until it finds one that is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))

@@ -26,7 +26,7 @@ extension PersistentContainer {
   ///   refers to a class outside the store, in which case the message names the property;
   ///   `invalidArgument` if the container already has the store; otherwise as
   ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
-  /// - Complexity: As ``init(url:schema:options:)``.
+  /// - Complexity: The same as ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
     let schema = Schema(version: version, types: entities)

@@ -16,9 +16,9 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "A \(type(of: object)) that belongs to another context, or to none, cannot be deleted. "
-          + "If the object was saved, look it up in this context by its objectID. An unsaved "
-          + "object can be deleted only in the context that it was inserted into.")
+        "This \(type(of: object)) belongs to another context, or to none, and cannot be deleted "
+          + "here. If it was saved, look it up in this context by its objectID. An unsaved object "
+          + "can be deleted only in the context that it was inserted into.")
     }
     // Use a work list instead of recursion, because a cascade can be arbitrarily deep.
     var work: [Deletion] = []

@@ -51,12 +51,12 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "A \(type(of: object)) of another context cannot be inserted, because an object can belong "
-          + "to only one context. Save it there, and look it up in this context by its objectID.")
+        "This \(type(of: object)) belongs to another context and cannot be inserted into a second "
+          + "one. Save it there, and look it up in this context by its objectID.")
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that already has a row cannot be inserted. Look up the object in "
+        "This \(type(of: object)) already has a row and cannot be inserted again. Look it up in "
           + "this context by its objectID.")
     }
   }

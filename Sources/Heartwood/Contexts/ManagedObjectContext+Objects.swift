@@ -183,9 +183,9 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "A \(type(of: object)) that belongs to another context, or to none, was passed to this "
-          + "context. Pass it to its own context. If it has none, look it up here by its objectID, "
-          + "or insert it if it is new.")
+        "This \(type(of: object)) belongs to another context, or to none. Pass it to its own "
+          + "context. If it has none, look it up in this context by its objectID, or insert it if "
+          + "it is new.")
     }
   }
 }

@@ -217,12 +217,12 @@ extension ManagedObjectContext {
     if let other = object.storeContext, other.store !== store {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "A relationship cannot refer to a \(type(of: object)) of another store. Store the URI of "
-          + "its objectID in an attribute instead.")
+        "This \(type(of: object)) is in another store, and a relationship cannot refer to it. "
+          + "Store the URI of its objectID in an attribute instead.")
     }
     fatalError(
-      "A relationship cannot refer to a \(type(of: object)) that is not in this context. If the "
-        + "object is new, save it in its own context first. Then look it up in this context by its "
+      "This \(type(of: object)) is not in this context, so a relationship cannot refer to it. If "
+        + "it is new, save it in its own context first. Then look it up in this context by its "
         + "objectID.")
   }
 

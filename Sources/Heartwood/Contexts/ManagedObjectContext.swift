@@ -300,8 +300,8 @@ extension ManagedObject {
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
       fatalError(
-        "A \(type(of: self)) has no ID until it is inserted into a context. Insert the object "
-          + "before reading its objectID.")
+        "This \(type(of: self)) has no ID until it is inserted into a context. Insert it before "
+          + "you read its objectID.")
     }
     return ManagedObjectID(number, space)
   }

@@ -12,8 +12,8 @@ extension ManagedObjectContext {
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())
   /// ```
   ///
-  /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``.
+  /// - Throws: The same errors as ``fetch(_:)``.
+  /// - Complexity: The same as ``fetch(_:)``.
   public nonisolated(nonsending) func fetchAsync<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) async throws -> [M] {

@@ -38,8 +38,9 @@ extension ManagedObjectContext {
 
   /// Returns the number of objects that match a request.
   ///
-  /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``. With neither a predicate nor unsaved changes, no row is read.
+  /// - Throws: The same errors as ``fetch(_:)``.
+  /// - Complexity: The same as ``fetch(_:)``. With neither a predicate nor unsaved changes, no row
+  ///   is read.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -70,7 +71,7 @@ extension ManagedObjectContext {
   ///
   /// The access path is chosen anew for each fetch, based on the current number of index entries.
   ///
-  /// - Throws: As ``fetch(_:)``.
+  /// - Throws: The same errors as ``fetch(_:)``.
   /// - Complexity: Reads two database pages for each level of each index that may be used. No rows
   ///   are read.
   public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
@@ -82,11 +83,12 @@ extension ManagedObjectContext {
     return try explanation(of: try FetchPlan(request, model, renumbered))
   }
 
-  /// Fetches the IDs of the objects of a request, in the order of ``fetch(_:)``.
+  /// Fetches the IDs of the objects that match a request, in the order in which ``fetch(_:)``
+  /// returns the objects.
   ///
-  /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``, but objects are created only if a sort order or a condition
-  ///   needs them.
+  /// - Throws: The same errors as ``fetch(_:)``.
+  /// - Complexity: The same as ``fetch(_:)``, but objects are created only if a sort order or a
+  ///   condition needs them.
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ManagedObjectID] {
@@ -100,8 +102,8 @@ extension ManagedObjectContext {
 
   /// Fetches the objects of a request as a collection that loads them on access.
   ///
-  /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetchObjectIDs(_:)``, plus one row read for each accessed object.
+  /// - Throws: The same errors as ``fetch(_:)``.
+  /// - Complexity: The same as ``fetchObjectIDs(_:)``, plus one row read for each accessed object.
   public func fetchBatched<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> BatchedResults<M> {

@@ -18,10 +18,10 @@ extension ManagedObjectContext {
   /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
   /// an offset, only the objects that they select are aggregated.
   ///
-  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key path leads to
-  ///   several values for one object.
-  /// - Complexity: As ``fetch(_:)``. Memory use grows with the number of objects only if there is a
-  ///   limit or an offset.
+  /// - Throws: The same errors as ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key
+  ///   path leads to several values for one object.
+  /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
+  ///   there is a limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
     _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
   ) throws -> (repeat each Value) {
@@ -44,8 +44,8 @@ extension ManagedObjectContext {
   ///
   /// - Returns: A group for each distinct value, in ascending order. `nil` comes first, and strings
   ///   are in the order of Swift's `String`.
-  /// - Throws: As ``aggregate(_:_:)``.
-  /// - Complexity: As ``aggregate(_:_:)``. Memory use grows with the number of groups.
+  /// - Throws: The same errors as ``aggregate(_:_:)``.
+  /// - Complexity: The same as ``aggregate(_:_:)``. Memory use grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
     _ request: FetchRequest<M>, by key: KeyPath<M, Key>,
     _ aggregates: repeat Aggregate<M, each Value>
@@ -78,9 +78,9 @@ extension ManagedObjectContext {
   ///   - keyPaths: The properties to fetch.
   ///   - isDistinct: Whether duplicate rows are removed. The limit and the offset of the request
   ///     then apply to the remaining rows.
-  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` if a key path leads to several values for
-  ///   one object.
-  /// - Complexity: As ``fetch(_:)``.
+  /// - Throws: The same errors as ``fetch(_:)``; `unsupportedPredicate` if a key path leads to
+  ///   several values for one object.
+  /// - Complexity: The same as ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
     _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,
     isDistinct: Bool = false

@@ -58,9 +58,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// the store has been removed, the list is empty until the store is added again and this method
   /// is called.
   ///
-  /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
-  ///   define sections.
-  /// - Complexity: As ``ManagedObjectContext/fetchObjectIDs(_:)``.
+  /// - Throws: The same errors as ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the
+  ///   property cannot define sections.
+  /// - Complexity: The same as ``ManagedObjectContext/fetchObjectIDs(_:)``.
   public func performFetch() throws {
     try managedObjectContext.performAndWait {
       let context = managedObjectContext

@@ -7,7 +7,7 @@
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
-  /// The pending change of an object.
+  /// The recorded new state of an object, not yet applied to the list.
   private struct Edit {
     let keys: FetchOrder.Keys?
     let isUpdated: Bool

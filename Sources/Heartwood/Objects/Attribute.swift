@@ -167,7 +167,7 @@ extension ManagedObject {
     // `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
-        "An unloaded property of a \(type(of: self)) was used after the object's context was "
+        "An unloaded property of this \(type(of: self)) was used after the object's context was "
           + "deallocated. Retain the context as long as you use its objects.")
     }
   }

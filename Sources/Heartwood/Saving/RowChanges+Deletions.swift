@@ -130,8 +130,9 @@ extension EntityDescription {
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,
-      "A \(name) cannot be deleted while its relationship \(property.name) is not empty. Delete "
-        + "the related objects, or remove them from the relationship.", property: property.name,
+      "This \(name) cannot be deleted while its relationship \(property.name) is not empty. "
+        + "Delete the related objects, or remove them from the relationship.",
+      property: property.name,
       objectID: id)
     denial.entityName = name
     return denial

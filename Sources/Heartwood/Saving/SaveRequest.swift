@@ -170,8 +170,8 @@ struct SaveRequest {
     changes.report(
       ObjectGraphError(
         .mergeConflict,
-        "A \(entity(object).name) was \(change) in another context after this context had read "
-          + "it. \(remedy), or set a mergePolicy.", objectID: id(object)))
+        "This \(entity(object).name) was \(change) in another context after this context had "
+          + "read it. \(remedy), or set a mergePolicy.", objectID: id(object)))
   }
 
   private mutating func insert(_ object: ManagedObject) {

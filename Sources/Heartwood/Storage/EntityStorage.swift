@@ -9,7 +9,8 @@ final class EntityStorage: Sendable {
   /// The number of each property's field in each layout, ordered by layout and then by slot; -1 if
   /// the layout has no field for the property.
   private let fields: [Int]
-  /// For each layout, the value of each property in records that contain no value for it, by slot.
+  /// The value that each property has in records that store none for it, by layout and then by
+  /// slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]

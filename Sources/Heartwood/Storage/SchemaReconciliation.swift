@@ -228,8 +228,9 @@ struct SchemaReconciliation {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "In the store, \(name) can refer to a \(there.name), which is not a \(destination.name). "
-            + "Declare a new relationship, and fill it in a custom MigrationStage.")
+          "In the store, \(name) can refer to \(there.name), which is not a kind of "
+            + "\(destination.name). Declare a new relationship, and fill it in a custom "
+            + "MigrationStage.")
       }
     }
     guard let inverse = entity.inverses[property.slot] else { return }

@@ -57,7 +57,7 @@ extension EntityStorage {
     let name = "\(entity.name).\(property.name)"
     let subject =
       isTotal
-      ? "A \(entity.name) takes \(count) bytes; its longest attribute is \(name)"
+      ? "This \(entity.name) takes \(count) bytes; its longest attribute is \(name)"
       : "\(name) takes \(count) bytes"
     return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Split the "
       + "value of the attribute across several objects, or store it in a file."

@@ -59,9 +59,9 @@ struct VersionReader {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // Use the last known transaction up to the first generation, even if it follows
-      // `row.version`: it may have recomputed derived attributes without changing the row's
-      // version.
+      // Use the last known transaction that is not after the first generation, even if it is newer
+      // than `row.version`: such a transaction may have recomputed derived attributes without
+      // changing the row's version.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }

@@ -172,11 +172,11 @@ extension ManagedObjectContext {
     discardNoOpEdit(of: object, property)
   }
 
-  /// Returns whether a member may be added to a relationship of `object` again.
+  /// Returns whether a member may be added back to a relationship of `object`.
   ///
-  /// It may not if its own to-one reference leads elsewhere. The reference is checked only during
-  /// an undo, and only if the member has been saved and its reference has no unsaved change. In all
-  /// other cases, the result is `true`.
+  /// The result is `false` if the member's own to-one reference does not lead to `object`. The
+  /// reference is checked only during an undo, and only if the member has been saved and its
+  /// reference has no unsaved change; otherwise, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -4,7 +4,7 @@
 /// windows that its ``PageView`` points into. A pruned copy of a state reads the same bytes from
 /// fewer segments.
 package final class GenerationState: @unchecked Sendable {
-  // @unchecked because `source` is written in init only.
+  // @unchecked because `windows` and `source` point to memory that is written only in `init`.
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable

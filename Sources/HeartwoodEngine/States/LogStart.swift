@@ -62,10 +62,10 @@ package struct LogStart {
     }
   }
 
-  /// Whether the map shows that the page file has advanced since its header was read.
+  /// Whether the map shows that the page file has advanced since this header was read.
   ///
-  /// The map then starts after the state in that header. A map that starts at a state is written
-  /// only after the header for that state is durable.
+  /// This is the case if the map starts after the state in the header, because a map that starts at
+  /// a state is written only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
