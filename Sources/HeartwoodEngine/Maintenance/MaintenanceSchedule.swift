@@ -24,7 +24,10 @@ struct MaintenanceSchedule {
   ///
   /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The multiple of `length` at which writers wait for a run.
+  /// The multiple of `length` at which writers wait for a run that is due at `length`.
+  ///
+  /// While generations are held, writers wait once the log has grown by as many times `heldLength`,
+  /// less one, since the run was due.
   private static let stallFactor: UInt64 = 4
 
   /// Creates a schedule from lengths in bytes.
@@ -54,9 +57,9 @@ struct MaintenanceSchedule {
       nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // While generations are held, make writers wait earlier than usual, so that the log stays
-        // bounded even if the run starts late.
-        stallAt = min(stallAt, generation + heldLength / 2)
+        // Make writers wait earlier than usual, so that the log stays bounded even if the run
+        // starts late.
+        stallAt = min(stallAt, generation + (Self.stallFactor - 1) * heldLength)
       }
     }
     return generation >= nextRunAt
@@ -92,8 +95,7 @@ struct MaintenanceSchedule {
   mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
-    // While generations are held, a run is due after each stretch. Make writers wait if the log
-    // grows by another half stretch before a run ends, so that the log stays bounded.
-    stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
+    let slack = (Self.stallFactor - 1) * (stretch == nil ? length : heldLength)
+    stallAt = nextRunAt + slack
   }
 }

@@ -72,7 +72,7 @@ public struct StoreOptions: Sendable {
   ///
   /// This limit applies only while older generations are held. If they and the newest generation
   /// retain more pages than this, the size of these pages is the limit.
-  public var reclaimLogByteCount = 6 << 20
+  public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
   ///
   /// An existing store keeps the segment size with which it was created.
