@@ -38,7 +38,7 @@ struct MaintenanceRun {
   /// newer or there is no map.
   let minReclaimFrameCount: UInt64
 
-  /// The decision of a run.
+  /// What a run has decided to checkpoint and to retain.
   private struct Decision {
     /// The generation to which the page file advances.
     let low: FrameNumber
