@@ -161,8 +161,9 @@ package struct HeaderSlot: Hashable, Sendable {
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
-        "The store uses features (\(String(features, radix: 2)) in binary) that this program does "
-          + "not support. Open the store with a newer program.", file: "pages")
+        "The store uses features that this program does not support (feature flags "
+          + "\(String(features, radix: 2)) in binary). Open the store with a newer program.",
+        file: "pages")
     }
     guard
       let geometry = Geometry(
