@@ -119,8 +119,7 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The bits of this number in a key, with the sign bit flipped so that negative numbers sort
-  /// first.
+  /// The bits of this number in a key; the flipped sign bit makes negative numbers sort first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 

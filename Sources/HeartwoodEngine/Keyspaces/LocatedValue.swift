@@ -50,8 +50,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value that a leaf's cell refers to, copied only if it spans several
-  /// pages.
+  /// Returns the overflow value of a leaf's cell, which is copied only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -97,8 +96,7 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Passes the value of a key, or its bytes in `range`, to `body` in chunks that are parts of
-  /// pages.
+  /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
   ///
   /// An error of `body` is returned as a failure, because this method can throw only storage
   /// errors. The hash of the value is checked after the last chunk, unless only a range is read.
