@@ -157,8 +157,7 @@ package struct LogScanner {
       == geometry.pageByteCount
   }
 
-  /// Returns the complete transaction at `start` that continues the chain, or `nil` if there is
-  /// none.
+  /// Returns the complete transaction at `start` that continues the chain of digests, if any.
   private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start

@@ -69,7 +69,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool, and returns the file that another thread entered first, if any.
+  /// Adds an open file to the pool, and returns it, or the file that another thread added first.
   ///
   /// If too many files are open, the least recently used one without unsynced bytes is closed.
   @discardableResult
