@@ -51,7 +51,7 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks; a generation held at two in a row gets a holder lock.
+  /// The interval between checks for held generations, which get a holder lock at the second one.
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread and publishes that this process has the store open, unless maintenance is

@@ -28,8 +28,8 @@ struct MaintenanceRun {
   let sealing: Sealing
   /// Whether to write the header slot, with the durable watermark, even if no page is written.
   let writesWatermark: Bool
-  /// The number of frames after the last map, or after a newer page file state, that make a new map
-  /// worth writing.
+  /// The number of new frames that make a new map worth writing, counted from the end of the last
+  /// map, or from the page file's state if that is newer.
   let minReclaimFrameCount: UInt64
 
   private struct Decision {
@@ -110,8 +110,8 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // Use the record as published: if it cannot list all retained generations, the reclamation must
-    // end with an older one too.
+    // Use the record as it was published: if it cannot list all retained generations, it ends with
+    // an older one, and the reclamation must end there too.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
