@@ -45,7 +45,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// A random number that identifies this map.
   package var serial: UInt64
-  /// The last frame that the page file contained when the map was created; later frames are listed.
+  /// The last frame in the page file when the map was created; frames up to it are not listed.
   package var start: FrameNumber
   /// The retained generations, in ascending order: at least one, all of whose pages can be read.
   package var retainedGenerations: [CommitPoint]

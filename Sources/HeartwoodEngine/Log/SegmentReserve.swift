@@ -4,7 +4,6 @@
 /// deleting data remains possible. The next maintenance run allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
-
   private var reservePath: String { directory + "/" + Self.reserveName }
 
   /// Returns whether the reserve exists and has not yet become a segment.

@@ -14,7 +14,7 @@ final class Maintenance: @unchecked Sendable {
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// Receives the errors of background runs, but consecutive equal errors only once.
+  /// The function that receives the errors of background runs, but not the same one repeatedly.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false

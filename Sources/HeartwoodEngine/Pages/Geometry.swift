@@ -5,7 +5,7 @@
 package struct Geometry: Hashable, Sendable {
   /// The number of bytes in a page and in a log frame, which is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, with header and footer, which is a power of two.
+  /// The number of slots in a log segment, including header and footer; a power of two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int

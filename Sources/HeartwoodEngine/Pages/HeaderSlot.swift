@@ -90,7 +90,7 @@ package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
   package var sequence: UInt64
-  /// The checkpointed generation.
+  /// The commit whose state the page file contains.
   package var checkpointed: CommitPoint
   /// The durable watermark: a generation that had been synced when this slot was written.
   package var durableUpTo: FrameNumber

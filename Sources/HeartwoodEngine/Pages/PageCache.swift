@@ -6,7 +6,7 @@
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
-  /// Where a page was read: `frame << 1 | 1` in the log, or `page << 1` in the page file.
+  /// The location of a page: `frame << 1 | 1` in the log, or `page << 1` in the page file.
   package typealias Location = UInt64
 
   package final class Entry {

@@ -1,4 +1,4 @@
-/// Returns a description of a fault in the structure of a page whose hash is correct, or `nil`.
+/// A function that describes a fault in a page whose hash is correct, or returns `nil`.
 ///
 /// A higher layer provides it, because this layer does not know what a page contains.
 package typealias StructureCheck = @Sendable (Bytes) -> String?

@@ -95,8 +95,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
   /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
-  /// - Parameter isOver: Returns whether the wait was cancelled before it began; called after the
-  ///   wait has been registered, so that no cancellation is missed.
+  /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
+  ///   is called after the wait has been registered, so that no cancellation is missed.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void

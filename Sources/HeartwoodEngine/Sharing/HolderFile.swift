@@ -13,7 +13,6 @@ package struct HolderFile: Sendable {
   }
 
   private var path: String { log.directory + "/holders" }
-
   private static let bytes =
     LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 

@@ -128,7 +128,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// frames that are retained for a held generation could be lost, because a segment also looks
   /// incomplete once maintenance has punched out its header.
   ///
-  /// - Parameter appended: Returns the newest commit that any process has appended.
+  /// - Parameter appended: A function that returns the newest commit that any process has appended.
   package func refill(lineage: UInt64, appended: () -> FrameNumber) throws(StorageError) {
     try making.withLock { () throws(StorageError) in
       let newest = files.geometry.segment(of: appended())

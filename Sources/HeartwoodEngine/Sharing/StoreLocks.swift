@@ -47,8 +47,7 @@ package final class StoreLocks: Sendable {
 
   /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
   ///
-  /// A query returns any conflicting lock, not necessarily the lowest one, so k locks need up to 2k
-  /// + 1 queries.
+  /// For k locks, up to 2k + 1 queries are needed, because a query returns any conflicting lock.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

@@ -13,7 +13,6 @@ package final class Suspensions: @unchecked Sendable {
   }
 
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
   /// A period between two suspensions, checked whenever a page is read.

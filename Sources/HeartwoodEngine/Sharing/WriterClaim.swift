@@ -6,7 +6,6 @@ package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
   /// The time of the acquisition, in milliseconds of the machine-wide monotonic clock.
   package let since: UInt64
-
   private static let clockBitCount: UInt64 = 42
 
   package init(process: Int32, since: UInt64) {

@@ -49,7 +49,6 @@ package final class GenerationState: @unchecked Sendable {
   }
 
   package var generation: FrameNumber { point.frame }
-
   package var files: StoreFiles { loader.files }
 
   /// A view of the pages in this state, valid while the state exists.

@@ -87,7 +87,7 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Locks `generation` (steps 3 to 5 of P1) and returns `true`, unless the pin is not verified.
+  /// Locks `generation` (steps 3 to 5 of P1), or returns `false` if the pin cannot be verified.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()

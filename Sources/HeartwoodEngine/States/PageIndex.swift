@@ -168,7 +168,6 @@ extension PageIndex {
     }
 
     private var slots: UInt64 { header[1] }
-
     fileprivate var newest: FrameNumber { header[2] }
 
     /// Returns the index of a slot's word among the words of the node, or where to insert the word.
@@ -282,7 +281,6 @@ extension PageIndex {
     }
 
     private var isAlone: Bool { count.pointee.load(ordering: .acquiring) == 1 }
-
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
     // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were

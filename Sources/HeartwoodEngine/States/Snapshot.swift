@@ -24,7 +24,6 @@ public final class Snapshot: Sendable {
   /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if
   ///   the store was suspended since then.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
-
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }
 
   /// The generation of this snapshot.

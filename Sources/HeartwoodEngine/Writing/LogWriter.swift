@@ -5,7 +5,7 @@
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced, which every header contains as durable watermark.
+  /// The newest generation known to be synced, the durable watermark in every header.
   package let durableUpTo: FrameNumber
   /// The segments of the log, to which new segments are added.
   package private(set) var table: SegmentTable
@@ -18,7 +18,7 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// A page image to append, in whose `bytes` the frame number and hash are stamped.
+  /// A page image to append; the frame number and hash are stamped into `bytes` first.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes

@@ -70,7 +70,6 @@ package final class WorkingPages {
 
   /// A view of the pages that includes the changes of this transaction.
   package var view: PageView { PageView(source: source) }
-
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
   /// The segments of the state, and those that this transaction has written to.
@@ -130,7 +129,7 @@ package final class WorkingPages {
 
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page with an empty body, without consulting the bitmaps; may extend the page count.
+  /// Creates a page with an empty body, without consulting the bitmaps; the page count may grow.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
