@@ -54,8 +54,8 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // Four bytes per column usually fill the line, because a Unicode scalar has at most four
-      // bytes.
+      // Reading four bytes of the value per column is usually enough to fill the line, because a
+      // Unicode scalar takes at most four bytes in UTF-8.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))

@@ -108,9 +108,9 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // Do not limit the fetch if a location is given. The store then finds the quakes in a range
-      // of coordinates, from which the program selects those in the circle before it applies the
-      // limit.
+      // Do not limit the fetch if a location is given: it returns all quakes in a range of
+      // coordinates, including some outside the circle. `find(in:)` removes those, and then applies
+      // the limit.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

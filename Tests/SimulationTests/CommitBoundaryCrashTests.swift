@@ -60,7 +60,7 @@ struct CommitBoundaryCrashTests {
       let new = after.disk.crashed(.everything)
       guard let (path, sector) = try lastChangedSector(old, new) else { continue }
       let bytes = try #require(new.bytes(of: path))
-      for end in [1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511] {
+      for end in TestScale.some([1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511], every: 4) {
         // Write everything that precedes the sector, and the first `end` bytes of the sector.
         let torn = old.killed()
         let file = try #require(try torn.open(path, .write))
@@ -72,7 +72,7 @@ struct CommitBoundaryCrashTests {
       }
     }
     print("crash states: \(states) (torn sectors)")
-    #expect(states > 50)
+    #expect(states > TestScale.pick(quick: 12, all: 50))
   }
 
   /// Returns the position of the last sector that differs between two disks, or `nil` if the disks

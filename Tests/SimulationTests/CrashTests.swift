@@ -89,7 +89,7 @@ struct CrashTests {
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D5"), .evidence("D6"),
-    arguments: TestScale.some(Array(spillingHistories.indices)))
+    arguments: TestScale.some(Array(spillingHistories.indices), every: 4))
   func `has a prefix of complete commits after a cut at every call of large transactions`(
     history: Int
   ) throws {

@@ -45,7 +45,7 @@ struct DamageTests {
     var generator = SeededGenerator(seed: UInt64(group))
     var (count, noticed) = (0, 0)
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let few = TestScale.pick(quick: 8192, all: 512, long: 24)
+      let few = TestScale.pick(quick: 16_384, all: 512, long: 24)
       var offset = group
       while offset < bytes.count {
         let context = "bit \(offset % 8) of byte \(offset) of \(name)"
@@ -71,7 +71,7 @@ struct DamageTests {
       $0.hasPrefix("wal-") && !sample.isEmptyPage($0, at: WrittenStore.pageByteCount)
     }.max()
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let step = WrittenStore.pageByteCount * TestScale.pick(quick: 24, all: 8, long: 1) / 8
+      let step = WrittenStore.pageByteCount * TestScale.pick(quick: 72, all: 8, long: 1) / 8
       for end in stride(from: 0, through: bytes.count, by: bytes.count < step ? 8 : step) {
         for offset in [-1, 0, 1] where (0..<bytes.count).contains(end + offset) {
           var files = sample.files

@@ -19,12 +19,12 @@ struct DamagedCountersTests {
     counters.bytes.store64(counters.bytes.bytes.load64(offset) ^ 1 << UInt64(bit), offset)
   }
 
-  @Test(.evidence("B2"), .evidence("D1"), arguments: 0..<4)
-  func `lead to correct data or are detected, whatever bit has flipped`(group: Int) throws {
+  @Test(.evidence("B2"), .evidence("D1"), arguments: TestScale.seeds(quick: 1, all: 4))
+  func `lead to correct data or are detected, whatever bit has flipped`(group: UInt64) throws {
     let sample = try WrittenStore(seed: 31)
     var noticed = 0
     for offset in Self.offsets {
-      for bit in stride(from: group, to: 64, by: TestScale.pick(quick: 64, all: 12, long: 4)) {
+      for bit in stride(from: Int(group), to: 64, by: TestScale.pick(quick: 64, all: 12, long: 4)) {
         let context = "bit \(bit) of the word at \(offset)"
         let disk = sample.history.disk.killed()
         try flip(bit, of: offset, on: disk)

@@ -26,7 +26,7 @@ struct FuzzCorpusTests {
     try #require(Self.names.count >= Self.groupCount, "no corpus in \(Self.directory.path)")
     let names = TestScale.some(
       stride(from: group, to: Self.names.count, by: Self.groupCount).map { Self.names[$0] },
-      every: 12)
+      every: 24)
     for name in names {
       let input = try Data(contentsOf: Self.directory.appendingPathComponent(name))
       let damage = [UInt8](input).withBytes { StoreDamage($0) }

@@ -33,7 +33,7 @@ struct MutationTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
-    for number in 0..<TestScale.pick(quick: 12, all: 100, long: 800) {
+    for number in 0..<TestScale.pick(quick: 8, all: 100, long: 800) {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
@@ -83,7 +83,7 @@ struct MutationTests {
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
       // Use different offsets in each page, so that fields of all kinds are covered.
-      let step = TestScale.pick(quick: 6007, all: 997, long: 61)
+      let step = TestScale.pick(quick: 12_007, all: 997, long: 61)
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)
         let damage = StoreDamage(sample: 0, repairs: false, edits: [edit])

@@ -2,7 +2,8 @@
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after any of the context's objects may have lost their unsaved changes.
+  /// Called after an operation, such as a save, that may have cleared the unsaved changes of any of
+  /// the context's objects.
   func recordChangeOfAllObjects()
   /// Called after something has changed in a parent context.
   func recordParentChange()

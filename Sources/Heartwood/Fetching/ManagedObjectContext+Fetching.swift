@@ -23,8 +23,8 @@ extension ManagedObjectContext {
       if let object = candidate.object { found.append(object) }
     }
     let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    // If the candidates need not be merged with changes, sorted or limited, append each object as
-    // soon as it is found.
+    // If there are no changes to merge in, and no sort order or limit to apply, append each object
+    // as soon as it is found.
     try candidates(
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? append : nil
     ).forEach(append)

@@ -8,7 +8,8 @@ struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects whose attributes derived over a relationship may have to be recomputed.
+  /// The objects for which attributes that are derived over a relationship may have to be
+  /// recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {

@@ -130,7 +130,7 @@ extension EntityDescription {
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,
-      "This \(name) cannot be deleted while its relationship \(property.name) is not empty. "
+      "This \(name) cannot be deleted while its \(property.name) relationship is not empty. "
         + "Delete the related objects, or remove them from the relationship.",
       property: property.name,
       objectID: id)

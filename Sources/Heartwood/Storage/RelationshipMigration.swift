@@ -156,8 +156,8 @@ struct RelationshipMigration {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // The entries in this keyspace belong to the references of the members, so they are removed
-    // with these references.
+    // This keyspace belongs to the inverse, a to-one relationship of the members. Its entries are
+    // removed when that relationship is removed.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {

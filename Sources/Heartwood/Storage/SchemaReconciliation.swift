@@ -326,8 +326,8 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // Do not reuse a layout with a constant for a property that is now optional, because records of
-    // such a layout cannot store `nil` for the property.
+    // Do not reuse the latest layout if it has a constant for a property that is now optional: in
+    // records of that layout, `nil` would be read as the constant.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

@@ -52,8 +52,8 @@ struct StoredModel: Codable, Equatable {
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace that lists the members or, for a to-one relationship, the objects that refer to
-    /// each object; `nil` if there is no such list.
+    /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
+    /// that refer to each destination; `nil` if there is no such list.
     var keyspace: String?
 
     // These keys occur in stored JSON and must never change.

@@ -1,8 +1,6 @@
-/// A mutex that excludes other processes as well as other threads, based on a lock on one byte of a
-/// file.
+/// A mutex that excludes other threads and other processes, based on a lock on one byte of a file.
 ///
-/// The byte lock belongs to the open file, not to a thread, so it does not exclude other threads of
-/// this process. A thread lock is therefore acquired before the byte lock and released after it. A
+/// The byte lock belongs to the open file, so a thread lock is needed to exclude other threads. A
 /// read-only process can lock the byte only in shared mode, which still excludes processes that
 /// lock it exclusively.
 package final class ExclusiveByte: Sendable {
@@ -15,11 +13,8 @@ package final class ExclusiveByte: Sendable {
 
   /// Creates a lock on the given byte of a file.
   ///
-  /// - Parameters:
-  ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: The number of milliseconds to wait if another process holds the lock, or `nil` to
-  ///     wait without a limit. The other process may be suspended.
-  ///   - waits: A tracker that records each wait that has no time limit.
+  /// - Parameter timeout: The number of milliseconds to wait for another process, which may be
+  ///   suspended, or `nil` to wait without a limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -31,11 +26,10 @@ package final class ExclusiveByte: Sendable {
     self.waits = waits
   }
 
-  /// Waits until the lock is free, then runs `body` while holding it.
+  /// Runs `body` while holding the lock.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait if another process holds the lock, or
-  ///   `nil` to wait without a limit. If a timeout was passed to the initialiser, this parameter is
-  ///   ignored.
+  /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
+  ///   without a limit. The timeout that was passed to the initialiser, if any, takes precedence.
   /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R

@@ -1,26 +1,18 @@
-/// The interface to the operating system: names, files, identities, time and randomness.
+/// The interface through which all input and output of the engine goes.
 ///
-/// All input and output of the engine goes through this protocol and ``File``. A test can therefore
-/// replace the disk, in order to count the calls, make one fail, or choose the state that a power
-/// cut leaves behind.
-///
-/// Thread-safe. Paths are absolute or relative to the process's working directory.
+/// Tests replace it in order to count calls, make one fail, or choose the state that a power cut
+/// leaves behind. Thread-safe. Paths are absolute or relative to the working directory.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens the file at `path`, or returns `nil` if it does not exist and `access` is not
-  /// ``FileAccess/create``.
+  /// Opens a file, or returns `nil` if it does not exist and `access` is not ``FileAccess/create``.
   ///
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
-  /// Creates a directory if it does not exist.
-  ///
-  /// The parent directory must exist.
+  /// Creates a directory if it does not exist; its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that can be listed and entered by every user who can read files with the
-  /// given mode.
-  ///
-  /// If `mode` is `nil`, this method does the same as ``createDirectory(_:)``.
+  /// Creates a directory that every user who can read files of the given mode can list and enter;
+  /// if `mode` is `nil`, the process's default applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// Returns a view of this file system that holds the directory at `path` open.
@@ -28,53 +20,40 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The view resolves names relative to the open directory, even if the directory has been moved,
   /// and does not follow links.
   ///
-  /// - Parameter newFileMode: The mode of files that are created in the directory before the
-  ///   `pages` file exists, or `nil` to use the process's default. Files that are created later
-  ///   take their mode and group from `pages`.
+  /// - Parameter newFileMode: The mode of files that are created before the `pages` file exists, or
+  ///   `nil` for the process's default. Later files take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of the regular file at the given path, or `nil` if there is none.
-  ///
-  /// Links are not followed.
+  /// Returns the identity of a regular file, or `nil` if there is none; does not follow links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
-  /// Returns the permission bits of the file at `path`, or `nil` if the file does not exist or the
-  /// file system has no permissions.
+  /// Returns a file's permission bits, or `nil` if it does not exist or its file system has none.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
-  /// Returns a stamp that changes whenever a name in the directory at `path` is added, removed or
-  /// changed.
+  /// Returns a stamp that changes whenever the names in the directory at `path` change.
   ///
-  /// If two calls return equal stamps, the names did not change between the calls. For a short time
-  /// after a change, the result is `nil`, because another change in that time might not alter the
-  /// stamp.
+  /// For a short time after a change, the result is `nil`, because another change in that time
+  /// might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
-  /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
-  /// exist.
+  /// Returns the names in a directory, in no particular order, or `nil` if it does not exist.
   func list(_ path: String) throws(StorageError) -> [String]?
 
-  /// Removes a file.
-  ///
-  /// Does nothing if the file does not exist.
+  /// Removes a file if it exists.
   func remove(_ path: String) throws(StorageError)
 
   /// Renames a file or a directory.
   ///
-  /// A renamed file atomically replaces any file that has the new name. A directory can be renamed
-  /// only if the new name is not in use.
+  /// A file atomically replaces any file with the new name; a directory needs an unused name.
   func rename(_ source: String, to target: String) throws(StorageError)
 
-  /// Returns the type of the volume that contains the given directory, or `nil` if the directory
-  /// does not exist.
+  /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
   /// Makes all earlier creations, renames and removals of names in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Starts watching the file at `path`, or returns `nil` if the file cannot be watched.
-  ///
-  /// The watch ends when the returned object is released.
+  /// Watches a file until the returned object is released, or returns `nil` if that is impossible.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// An identifier that is the same for two file systems only if they can open the same files.
@@ -127,8 +106,7 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp of every directory in which changes need not be detected, for example because only
-  /// this process can make them.
+  /// The stamp of every directory in which changes need not be detected.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -140,74 +118,58 @@ package enum FileAccess: Sendable {
   case create
 }
 
-/// An open file.
+/// An open file, which is closed when its last reference is released.
 ///
-/// Thread-safe, because every read and write specifies its offset. The file is closed when its last
-/// reference is released.
+/// Thread-safe, because every read and write specifies its offset.
 package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, starting at `offset`, and returns the number of bytes read.
-  ///
-  /// The result is less than the length of `target` only if the file ends before `target` is full.
+  /// Reads bytes into `target`, and returns their number, which is less than the length of `target`
+  /// only if the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
-  /// Writes all `parts` consecutively, starting at `offset`.
-  ///
-  /// Throws an error if not all bytes can be written.
+  /// Writes `parts` consecutively, or throws an error if not all bytes can be written.
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
 
-  /// Returns the length of the file in bytes.
   func byteCount() throws(StorageError) -> UInt64
 
-  /// Truncates or extends the file to `count` bytes.
-  ///
-  /// New bytes read as zeros.
+  /// Truncates the file to `count` bytes, or extends it with zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
-  /// Extends the file to `byteCount` bytes if it is shorter, and allocates disk space for the new
-  /// bytes, which read as zeros.
+  /// Extends a shorter file to `byteCount` bytes, and allocates disk space for the new zero bytes.
   func reserve(byteCount: UInt64) throws(StorageError)
 
-  /// Deallocates the disk space of a range of complete 4,096-byte blocks.
+  /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
   ///
-  /// Afterwards, the range reads as zeros. The length of the file does not change. If the file
-  /// system does not support this operation, this method changes nothing and returns `false`.
+  /// The file keeps its length. Returns `false` if the file system does not support this operation.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
   func allocatedByteCount() throws(StorageError) -> UInt64
 
-  /// Makes the file's length and all earlier writes durable, with the strongest sync that the
-  /// platform offers.
+  /// Makes the file's length and all earlier writes durable with the platform's strongest sync.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes, starting at `offset`, as read-only memory until the returned mapping
-  /// is released.
+  /// Maps a range as read-only memory, or returns `nil` if the file system does not support this.
   ///
-  /// Returns `nil` if the file system does not support mappings. The range may extend past the end
-  /// of the file, but accessing bytes past the end terminates the process.
+  /// The range may extend past the end of the file, but accessing bytes there ends the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes as memory shared by all processes that map the file.
+  /// Maps the first `byteCount` bytes, which must exist, as memory shared with other processes.
   ///
-  /// The file must be at least `byteCount` bytes long. The memory is writable unless the file was
-  /// opened for reading only.
+  /// The memory is writable unless the file was opened for reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
-  /// Tries to set, convert or release a lock on a range of bytes.
+  /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
   ///
-  /// Returns `false` if another open file holds a conflicting lock. The lock belongs to this open
-  /// file, and is released at the latest when this object is released or the process ends.
+  /// The lock belongs to this open file, and is released with it at the latest.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
-  ///
-  /// If there are several such parts, the result may be any of them.
+  /// Returns any part of `range` that is locked through another open file, or `nil` if none is.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.
@@ -251,11 +213,8 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// A closure that is called before each access to shared memory, or `nil`.
-  ///
-  /// Its arguments are the offset of the access, and whether the access may change the memory. Test
-  /// file systems use this closure to intercept the communication between processes through shared
-  /// memory, just as they intercept system calls.
+  /// The closure, if any, that is called before each access to shared memory, so that test file
+  /// systems can intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

@@ -10,9 +10,7 @@
 ///
 /// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, ``end()`` is called or the timeout expires.
-  ///
-  /// Spurious wakeups are possible.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires; may return early.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next one if no thread is waiting.
@@ -35,9 +33,7 @@ final class PosixFileWatch: FileWatch {
   }
 
   #if canImport(Darwin)
-    /// Creates a watch on the file at `path`.
-    ///
-    /// Returns `nil` if the file does not exist or the system has no resources for another watch.
+    /// Creates a watch, or returns `nil` if the file does not exist or the system lacks resources.
     init?(_ path: String) {
       guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
         return nil
@@ -80,9 +76,7 @@ final class PosixFileWatch: FileWatch {
       _ = kevent(descriptor, trigger, 1, nil, 0, nil)
     }
   #else
-    /// Creates a watch on the file at `path`.
-    ///
-    /// Returns `nil` if the file does not exist or the system has no resources for another watch.
+    /// Creates a watch, or returns `nil` if the file does not exist or the system lacks resources.
     init?(_ path: String) {
       let opened = OpenDescriptors.enter { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
       guard case .success(let descriptor) = opened else { return nil }
@@ -101,15 +95,13 @@ final class PosixFileWatch: FileWatch {
       guard !origin.isInherited else { return }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return }
-      // Drain the event queue, because otherwise the next `poll` would return immediately. The
-      // contents of the events do not matter.
+      // Drain the event queue, because otherwise the next `poll` would return immediately.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         _ = read(descriptor, buffer.baseAddress, buffer.count)
       }
     }
 
-    // Removing the watch wakes the waiting thread, because the kernel reports the removal as an
-    // event.
+    // The kernel reports the removal as an event, which wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

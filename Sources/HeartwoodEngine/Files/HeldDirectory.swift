@@ -13,17 +13,13 @@ final class HeldDirectory: Sendable {
   /// The prefix of all paths in the directory: its own path and a slash.
   private let prefix: String
   private let ownDescriptor: Int32
-  /// The mode of files that are created before the `pages` file exists, or `nil` to use the
-  /// process's default.
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
   /// The name of the file from which new files take their mode and group.
   private static let pattern = "pages"
 
-  /// Wraps the descriptor of an open directory.
-  ///
-  /// - Parameter descriptor: A descriptor that is registered with ``OpenDescriptors``.
+  /// Wraps an open directory's descriptor, which is registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.path = path
     prefix = path + "/"
@@ -32,15 +28,12 @@ final class HeldDirectory: Sendable {
   }
 
   deinit {
-    // In a child process, the fork handler has already closed the descriptor, and another file may
-    // now have the same descriptor number.
+    // In a child process, the fork handler has closed the descriptor, and its number may be reused.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor of the directory.
-  ///
-  /// - Throws: `forked` in a child of the process that opened the directory.
+  /// Returns the descriptor, or throws `forked` in a child of the process that opened it.
   func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -55,10 +48,7 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a new file, or returns `nil` if the file already exists.
-  ///
-  /// Callers first try to open the file, and call this method only if the file does not exist.
-  /// `nil` therefore means that another process has created the file in the meantime.
+  /// Creates a new file, or returns `nil` if another process has created it in the meantime.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)
@@ -77,10 +67,7 @@ final class HeldDirectory: Sendable {
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
 
-  /// Returns the status of a regular file, or `nil` if there is no regular file with the given
-  /// name.
-  ///
-  /// Does not follow links.
+  /// Returns the status of a regular file, or `nil` if there is none; does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
     let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -103,8 +90,7 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // Return `nil` if the last change is too recent: another change within the same tick of the
-    // file system's clock would get the same time and go unnoticed.
+    // Another change within the same tick of the clock would get the same time and go unnoticed.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)
@@ -130,16 +116,12 @@ final class HeldDirectory: Sendable {
     /// A duration, in nanoseconds, that is longer than one tick of the file system's clock.
     private static let changeTick: Int64 = 20_000_000
   #else
-    /// Zero, because `changeClock` is the file system's own clock: once it has advanced, a later
-    /// change gets a different timestamp.
+    /// Zero, because the file system takes its timestamps from `changeClock`.
     private static let changeTick: Int64 = 0
   #endif
-  /// The maximum number of nanoseconds by which a timestamp can be ahead of `changeClock`.
-  ///
-  /// Some kernels move timestamps ahead of the clock to make them unique.
+  /// The nanoseconds by which a kernel may move a timestamp ahead of its clock to make it unique.
   private static let clockLead: Int64 = 20_000_000
-  /// A duration, in nanoseconds, that is longer than one tick on file systems that store timestamps
-  /// in whole seconds.
+  /// A duration, in nanoseconds, that is longer than one tick if timestamps are whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

@@ -11,11 +11,9 @@
 /// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
 /// mutexes, and because they support waits with a timeout.
 ///
-/// In a child process created by `fork`, a lock inherited from the parent has no effect: its
-/// methods neither wait for other threads nor exclude them. Otherwise the child could hang, because
-/// a thread that does not exist in the child may have held the lock at the time of the fork. The
-/// child must not use the state that an inherited lock guards, but it can run the deinitialisers of
-/// objects that use the lock.
+/// In a child process created by `fork`, an inherited lock has no effect, because it may be held by
+/// a thread that does not exist there. The child must not use the state that the lock guards, but
+/// it can run the deinitialisers of objects that use the lock.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -55,7 +53,6 @@ package final class Lock: @unchecked Sendable {
     if !origin.isInherited { pthread_mutex_unlock(mutex) }
   }
 
-  /// Runs `body` while holding the lock.
   @inline(__always)
   package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     acquire()
@@ -63,10 +60,9 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock, waits until ``wakeAll()`` is called or `milliseconds` have passed, and
-  /// acquires the lock again.
+  /// Releases the lock, waits for ``wakeAll()`` or the timeout, if any, and reacquires the lock.
   ///
-  /// If `milliseconds` is `nil`, the wait has no time limit. Spurious wakeups are possible.
+  /// Spurious wakeups are possible.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {
@@ -87,7 +83,6 @@ package final class Lock: @unchecked Sendable {
     #endif
   }
 
-  /// Wakes all threads that wait in ``wait(milliseconds:)``.
   package func wakeAll() {
     if !origin.isInherited { pthread_cond_broadcast(condition) }
   }

@@ -10,17 +10,11 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
-  /// The first byte of the row locks.
-  ///
-  /// The process that owns row r of the `holders` file locks byte `holderRow` + r.
+  /// The first row lock; the process that owns row r of the `holders` file locks `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first byte of the generation locks.
-  ///
-  /// Every process in which generation g is live holds a shared lock on byte `live` + g.
+  /// The first generation lock; every process in which generation g is live holds a shared lock on
+  /// byte `live` + g.
   package static let live: UInt64 = 1 << 40
-  /// The first byte of the holder locks; see `HolderLock`.
-  ///
-  /// A process sets these locks to show other processes that it has the store open, and which
-  /// generations it holds.
+  /// The first holder lock, by which a process shows which generations it holds; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61
 }

@@ -1,17 +1,12 @@
-/// Tracks the store locks that each thread holds, and checks their order.
+/// Tracks the store locks that each thread holds, and checks their order in debug builds.
 ///
-/// Debug builds trap on a request that violates the order in `Docs/Internals/Concurrency.md`, even
-/// if no other thread holds a conflicting lock at that moment.
-///
-/// The methods are called only from `assert`, so release builds do not check the order.
-/// Thread-safe.
+/// A request that violates the order in `Docs/Internals/Concurrency.md` traps, even if no other
+/// thread holds a conflicting lock. The methods are called only from `assert`. Thread-safe.
 package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
   private static let ofThisProcess = LockOrder()
 
-  /// The lock bytes, in the order in which a thread must request them.
-  ///
-  /// A thread that holds one of these locks may request only later ones of the same store.
+  /// The lock bytes of a store, in the order in which a thread must request them.
   private static let order = [
     LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.allocator, LockByte.keep,
   ]
@@ -26,10 +21,7 @@ package final class LockOrder: @unchecked Sendable {
 
   private init() {}
 
-  /// Records that this thread is about to wait for a lock.
-  ///
-  /// - Returns: `false` if the request violates the order: the thread already holds this lock of
-  ///   the same store, or one that comes later in the order.
+  /// Records that this thread is about to wait for a lock, and returns whether the order allows it.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -40,9 +32,7 @@ package final class LockOrder: @unchecked Sendable {
     }
   }
 
-  /// Records that this thread has released a lock or stopped waiting for it.
-  ///
-  /// Always returns `true`, so that it can be called from `assert`.
+  /// Records that this thread released a lock or stopped waiting, and returns `true` to `assert`.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -54,9 +44,7 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
-  /// Runs `body` as if this thread held no locks.
-  ///
-  /// Tests in which one thread plays the roles of several use this method.
+  /// Runs `body` as if this thread held no locks, for tests in which a thread plays several roles.
   package static func asAnother<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     let thread = SystemThread.current
     let order = ofThisProcess

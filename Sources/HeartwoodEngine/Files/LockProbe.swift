@@ -2,13 +2,10 @@ extension FileSystem {
   /// Checks that the file system of `file` supports open-file-description locks, which belong to
   /// open files rather than to processes.
   ///
-  /// The file is opened three times. A lock that is set through the first descriptor must be
-  /// visible through the second one, and must remain set after the third one is closed. If locks
-  /// belonged to processes instead, closing the third descriptor would release the lock, and two
-  /// stores that one process opened at the same path would not exclude each other.
+  /// A lock must remain set after another descriptor of the file is closed; otherwise, two stores
+  /// that one process opened at the same path would not exclude each other.
   ///
-  /// - Parameter byte: The byte to lock, which must be used for nothing else. The probe locks it in
-  ///   shared mode, so that concurrent probes do not disturb each other.
+  /// - Parameter byte: A byte that is used for nothing else, and that concurrent probes can share.
   /// - Throws: `unsupportedFileSystem` if the locks do not work.
   package func probeLocks(of file: any File, at byte: UInt64) throws(StorageError) {
     let range = byte..<(byte + 1)

@@ -1,5 +1,4 @@
-/// Tracks the threads of this process that are waiting, without a time limit, for other processes
-/// to release lock bytes.
+/// Tracks this process's threads that wait without a time limit for locks of other processes.
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {
@@ -17,7 +16,7 @@ package final class LockWaits: @unchecked Sendable {
 
   package init() {}
 
-  /// Runs `body`, which waits for a lock on `byte`, and records the wait until `body` returns.
+  /// Runs `body`, which waits for a lock on `byte`, and records the wait until it returns.
   package func during<R>(
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -1,8 +1,6 @@
-/// A file system whose files exist only in the memory of this process.
+/// A file system in the memory of this process, in which only the root directory exists at first.
 ///
-/// Nothing in it is durable, so syncing has no effect. Only the root directory exists at first;
-/// other directories must be created, as on a disk. Code that has a file open can continue to use
-/// it after it has been removed.
+/// Nothing in it is durable, so syncing has no effect. Open files can be used even after removal.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -130,9 +128,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of the chunks in which a file is stored.
-  ///
-  /// Chunks let a file grow without copying bytes. A chunk that is `nil` contains only zeros.
+  /// The size of the chunks in which a file is stored, so that it can grow without copying bytes.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -149,8 +145,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Splits a range at chunk boundaries, and calls `body` with the chunk index, the offset in the
-  /// chunk and the length of each piece.
+  /// Calls `body` with each piece of a range that is split at chunk boundaries.
   private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
@@ -208,8 +203,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the new end so that they read as zeros if the
-  /// file is extended later.
+  /// Changes the length, and clears the bytes past the end, which must read as zeros later.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -244,12 +238,10 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Returns the memory that all mappings of this file share, or `nil` if this memory is shorter
-  /// than `count` bytes.
+  /// Returns the memory that all mappings of this file share, or `nil` if it is too short.
   ///
-  /// The memory is created as a copy of the file on the first call for which the file has at least
-  /// `count` bytes. The two are not kept consistent afterwards, because code that maps a file does
-  /// not also read or write it.
+  /// The memory begins as a copy of the file. The two are not kept consistent, because code that
+  /// maps a file does not also read or write it.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {
@@ -264,9 +256,7 @@ private final class MemoryContent: @unchecked Sendable {
   func withLocks<R>(_ body: (inout RangeLocks) -> R) -> R { lock.withLock { body(&locks) } }
 }
 
-/// An open file in memory.
-///
-/// It owns the locks that are set through it.
+/// An open file in memory, which owns the locks that are set through it.
 private final class MemoryFile: File {
   let path: String
   private let content: MemoryContent

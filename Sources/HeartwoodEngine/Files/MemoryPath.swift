@@ -1,12 +1,9 @@
-/// A normalised path.
-///
-/// For example, the paths `a//b/.` and `/a/b` are equal.
+/// A normalised path; for example, `a//b/.` and `/a/b` are equal.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are normal already, so avoid splitting them. Splitting every path took one
-    // eighth of a simulation's running time.
+    // Nearly all paths are normal; splitting each took one eighth of a simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -20,10 +17,7 @@ package struct MemoryPath: Hashable, Sendable {
     text = names.joined(separator: "/")
   }
 
-  /// Returns `true` only if a path is known to be absolute and normal.
-  ///
-  /// The result is `false` for any path that contains a name with a leading dot, because that name
-  /// may be `.` or `..`.
+  /// Returns `true` only if a path is absolute and normal, and no name in it has a leading dot.
   private static func isNormal(_ path: String) -> Bool {
     guard path.utf8.first == slash, path.utf8.last != slash else { return false }
     var before = UInt8(0)
@@ -46,8 +40,7 @@ package struct MemoryPath: Hashable, Sendable {
     return String(text[text.utf8.index(after: end)...])
   }
 
-  /// Returns this path relative to `directory`, or `nil` if `directory` is not an ancestor of this
-  /// path.
+  /// Returns this path relative to `directory`, or `nil` if that is not an ancestor of this path.
   package func rest(below directory: MemoryPath) -> String? {
     guard text.hasPrefix(directory.text + "/") else { return nil }
     return String(Substring(text.utf8.dropFirst(directory.text.utf8.count + 1)))

@@ -1,6 +1,4 @@
-/// A watch on a file in memory.
-///
-/// Thread-safe.
+/// A thread-safe watch on a file in memory.
 final class MemoryWatch: FileWatch, @unchecked Sendable {
   // @unchecked because `isOver` is guarded by `lock`.
   private let lock = Lock()
@@ -22,9 +20,7 @@ final class MemoryWatch: FileWatch, @unchecked Sendable {
   }
 }
 
-/// The watches on one file.
-///
-/// A watch ends when its last reference is released.
+/// The watches on one file, each of which ends when its last reference is released.
 struct MemoryWatches {
   private struct Entry {
     weak var watch: MemoryWatch?

@@ -9,42 +9,35 @@
 /// Tracks the file descriptors that the engine has opened in this process, and the memory that this
 /// process shares with others.
 ///
-/// The kernel holds a lock on an open file for as long as any copy of the file's descriptor exists.
-/// A child process created by `fork` would therefore hold its parent's locks, and other processes
-/// would see what the child writes to shared memory. To prevent both, a handler that runs in the
-/// child before `fork` returns closes the copied descriptors and replaces the shared memory with
-/// private memory.
+/// A lock on an open file lasts as long as any copy of the file's descriptor, so a child process
+/// created by `fork` would hold its parent's locks, and it could write to shared memory. A handler
+/// that runs in the child before `fork` returns therefore closes the copied descriptors and
+/// replaces the shared memory with private memory.
 ///
-/// `lock` is held during a fork. It is also held from before a file is opened until the file's
-/// descriptor is registered, so that the child knows all descriptors that were copied. The handler
-/// in the child must neither allocate memory nor wait.
+/// `lock` is held during a fork, and from before a file is opened until its descriptor is
+/// registered, so that the child knows all copied descriptors. The handler in the child must
+/// neither allocate memory nor wait.
 enum OpenDescriptors {
   /// The result of registering the fork handlers on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // This is a plain mutex, because the fork handler must release it in the child, where a `Lock`
-  // does nothing.
+  // A plain mutex, because the fork handler releases it in the child, where `Lock` does nothing.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // Both properties are marked unsafe, because the compiler cannot check that they are accessed
-  // only under `lock`.
+  // The compiler cannot check that these two properties are accessed only under `lock`.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
-  /// Opens the file at `path`, and registers the descriptor.
-  ///
-  /// The caller must close the descriptor with ``close(_:)``.
+  /// Opens the file at `path`, and registers the descriptor, to be closed with ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
 
-  /// Calls `make` to open a descriptor, then registers and returns the descriptor.
-  ///
-  /// `make` must set the descriptor's close-on-exec flag.
+  /// Calls `make` to open a descriptor that is closed on `exec`, and registers the descriptor.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -64,9 +57,7 @@ enum OpenDescriptors {
 
   /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must not set locks through the descriptor, and must close it. Opening a file
-  /// temporarily occupies all free descriptors from 0 to 2, which only one thread may do at a time.
-  /// This method therefore holds `lock`, as ``enter(_:)`` does.
+  /// The caller must not set locks through the descriptor, and must close it.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -85,10 +76,7 @@ enum OpenDescriptors {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Closes and unregisters a descriptor.
-  ///
-  /// Both steps happen under `lock`, because the kernel may reuse the number as soon as the
-  /// descriptor is closed.
+  /// Closes and unregisters a descriptor under `lock`, because the kernel may reuse its number.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
@@ -115,8 +103,7 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Closes the descriptors that this child process inherited, and replaces the shared memory with
-  /// private memory.
+  /// Closes the inherited descriptors, and replaces the shared memory with private memory.
   ///
   /// The thread that called `fork` acquired `lock`; this method releases the child's copy of it.
   private static func startChild() {

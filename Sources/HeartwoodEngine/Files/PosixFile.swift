@@ -6,18 +6,14 @@
   import Darwin
 #endif
 
-/// A file of the operating system.
-///
-/// Thread-safe: the descriptor never changes, and every read and write specifies its own offset.
+/// A file of the operating system, which is thread-safe because its descriptor never changes.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
-  /// Wraps the descriptor of an open file.
-  ///
-  /// - Parameter descriptor: A descriptor that is registered with ``OpenDescriptors``.
+  /// Wraps an open file's descriptor, which is registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor
     self.path = path
@@ -35,9 +31,7 @@ final class PosixFile: File {
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// Returns the descriptor of the file.
-  ///
-  /// - Throws: `forked` in a child of the process that opened the file.
+  /// Returns the descriptor, or throws `forked` in a child of the process that opened it.
   private func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -95,10 +89,8 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// Returns the number of leading vectors that can be written with one call.
-  ///
-  /// The limit of 1024 vectors is the smallest among the supported platforms, and the limit on
-  /// bytes is Darwin's.
+  /// Returns the number of leading vectors that one call can write, given the smallest limit on
+  /// vectors among the supported platforms and Darwin's limit on bytes.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -125,9 +117,8 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Reserve only the blocks after the end of the file. If the file system cannot reserve space,
-    // the C library may write to each block instead, which could overwrite what another process is
-    // writing to an existing block.
+    // Reserve only blocks after the end. If space cannot be reserved, the C library may write to
+    // each block, which could overwrite what another process is writing to an existing one.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
@@ -264,8 +255,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` sets the timestamps to the current time, which requires only write permission. Setting
-    // any other time would require owning the file.
+    // `nil` sets the current time; any other time would require owning the file.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
       "update the modification time", path)
   }

@@ -10,11 +10,9 @@ import Synchronization
 
 /// The file system of the operating system, optionally with one directory held open.
 ///
-/// The names of files in that directory are resolved relative to its descriptor. A store therefore
-/// keeps using the directory that it opened, even if the directory is moved or replaced. Symbolic
-/// links are not followed, and only regular files are opened.
-///
-/// Thread-safe: the descriptor never changes.
+/// Names in that directory are resolved relative to its descriptor, so a store keeps using the
+/// directory that it opened, even if it is moved or replaced. Symbolic links are not followed, and
+/// only regular files are opened. Thread-safe, because the descriptor never changes.
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
@@ -33,11 +31,8 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// Whether the engine made this process ignore `SIGXFSZ`, the signal for writes beyond the file
-  /// size limit.
-  ///
-  /// Such a write must fail with an error instead of ending the process. The signal is ignored as
-  /// soon as the first store is opened, unless the program has installed its own handler.
+  /// Whether this process ignores `SIGXFSZ`, so that a write beyond the file size limit fails with
+  /// an error instead of ending the process; `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -54,10 +49,8 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Returns the directory descriptor and the name to pass to a system call for the file at `path`.
-  ///
-  /// If the file is directly in the held directory, these are the descriptor of that directory and
-  /// the last component of the path. Otherwise, the name is the path itself, and `held` is `nil`.
+  /// Returns the directory and the name with which a system call finds `path`: the held directory
+  /// if the file is directly in it, or otherwise the path itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -241,11 +234,9 @@ package final class PosixFileSystem: FileSystem {
 
   package var wallClockMilliseconds: UInt64 { SystemThread.wallClockMilliseconds }
 
-  /// Returns the next number of a sequence with an unpredictable start.
+  /// Returns the next number of a SplitMix64 sequence (Steele, Lea and Flood, 2014).
   ///
-  /// Each commit needs an unpredictable number, and obtaining it from the operating system would
-  /// double the number of system calls per commit. The sequence is SplitMix64 (Steele, Lea and
-  /// Flood, 2014).
+  /// Its start is unpredictable; asking the system each time would double a commit's system calls.
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -255,11 +246,7 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the current boot from `/proc` on Linux, or from a kernel variable on
-  /// Darwin.
-  ///
-  /// The boot time, which Darwin also provides, is not suitable, because it changes when the clock
-  /// is set.
+  /// Reads the identity of the current boot; unlike the boot time, it does not depend on the clock.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)

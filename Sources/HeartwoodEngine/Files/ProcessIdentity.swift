@@ -11,7 +11,6 @@ package enum ProcessIdentity {
   /// The PID of this process.
   package static var own: Int32 { getpid() }
 
-  /// The name of the program that this process runs.
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
       // Do not use `CommandLine` on these platforms: it opens a file, which could get the
@@ -22,9 +21,7 @@ package enum ProcessIdentity {
     #endif
   }()
 
-  /// Returns the name of the program that a process runs, or `nil` if it cannot be determined.
-  ///
-  /// The name can be determined only on Linux and Android.
+  /// Returns the name of the program that a process runs, or `nil` if it is unknown, as on Darwin.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }

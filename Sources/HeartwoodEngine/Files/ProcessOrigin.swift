@@ -1,19 +1,15 @@
 import Synchronization
 
-/// A record of the process that created a value, used to detect that the value was inherited
-/// through `fork`.
+/// A record of the process that created a value, used to detect values inherited through `fork`.
 ///
-/// After `fork`, the child has copies of all its parent's values. It must not use those that refer
-/// to files or locks: the files belong to the parent, and threads that held the parent's locks do
-/// not exist in the child. The check costs one load and one comparison.
+/// A child must not use inherited values that refer to files or locks: the files are its parent's,
+/// and threads that held the locks do not exist there. A check costs a load and a comparison.
 package struct ProcessOrigin: Sendable {
-  // The number of forks between the first process and this one. The handler that `OpenDescriptors`
-  // registers increments it in each child.
+  // The number of forks since the first process, which the handler of `OpenDescriptors` counts.
   private static let forkCount = Atomic<UInt64>(0)
 
   private let forkCount: UInt64
 
-  /// Creates a value that records the calling process.
   @inline(__always)
   package init() { forkCount = Self.forkCount.load(ordering: .relaxed) }
 
@@ -22,9 +18,7 @@ package struct ProcessOrigin: Sendable {
     @inline(__always) get { forkCount != Self.forkCount.load(ordering: .relaxed) }
   }
 
-  /// Checks that this process created the value.
-  ///
-  /// - Throws: `forked` if an ancestor of this process created it.
+  /// Throws `forked` if an ancestor of this process created the value.
   package func requireOwn(_ file: String) throws(StorageError) {
     guard isInherited else { return }
     throw StorageError(
@@ -33,8 +27,6 @@ package struct ProcessOrigin: Sendable {
         + "Open the store again in this process.", file: file)
   }
 
-  /// Marks all existing values as inherited.
-  ///
-  /// Called only in the child of a fork.
+  /// Marks all existing values as inherited; called only in the child of a fork.
   static func leaveParent() { forkCount.wrappingAdd(1, ordering: .relaxed) }
 }

@@ -1,7 +1,6 @@
-/// The byte-range locks on one file.
+/// The byte-range locks on one file, for which requests never wait.
 ///
-/// A request never waits: if another owner holds a conflicting lock, it fails. The caller must
-/// synchronise access.
+/// The caller must synchronise access.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier
@@ -13,9 +12,7 @@ package struct RangeLocks {
 
   package init() {}
 
-  /// Sets, converts or releases `owner`'s lock on `range`.
-  ///
-  /// Returns `false`, and changes nothing, if another owner holds a conflicting lock.
+  /// Sets, converts or releases a lock, or returns `false` if another owner's lock conflicts.
   package mutating func set(
     _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
   ) -> Bool {
@@ -43,13 +40,11 @@ package struct RangeLocks {
     return true
   }
 
-  /// Releases all locks of `owner`.
   package mutating func releaseAll(of owner: ObjectIdentifier) {
     held.removeAll { $0.owner == owner }
   }
 
-  /// Returns a part of `range` that an owner other than `owner` has locked, or `nil` if there is
-  /// none.
+  /// Returns a part of `range` that another owner has locked, or `nil` if there is none.
   package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
     UInt64
   >? {

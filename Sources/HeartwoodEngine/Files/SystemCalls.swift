@@ -6,11 +6,9 @@
   import Darwin
 #endif
 
-/// Wrappers for functions of the C library, most of which return either the result or the error
-/// number.
+/// Wrappers for C library functions, most of which return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
-/// ``retrying(_:)`` repeats calls that were interrupted by a signal.
 enum SystemCalls {
   /// Makes a system call by running `call`, and repeats it if a signal interrupts it.
   @inline(__always)
@@ -38,23 +36,18 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens a file, by its path or by its name in an open directory.
-  ///
-  /// The descriptor is closed on `exec`.
+  /// Opens a file by its path, or by its name in an open directory; `exec` closes the descriptor.
   static func open(
     _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
   ) -> Int32 {
     openat(directory, path, flags | O_CLOEXEC, mode)
   }
 
-  /// Closes a descriptor.
-  ///
-  /// The result is ignored: all important data has already been synced, and retrying could close
-  /// another thread's file.
+  /// Closes a descriptor and ignores failures: all important data has already been synced, and
+  /// retrying could close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Calls `make` to open a file, and returns a descriptor whose number is above those of the
-  /// standard streams.
+  /// Calls `make` to open a file, and returns a descriptor above those of the standard streams.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
@@ -72,9 +65,7 @@ enum SystemCalls {
     return moved
   }
 
-  /// Makes the bytes and the length of a file durable.
-  ///
-  /// On Darwin, only `F_FULLFSYNC` flushes the drive's cache.
+  /// Makes a file and its length durable; on Darwin, only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
       let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
@@ -103,15 +94,13 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The `fallocate` function, which is looked up by name because the Swift overlays omit
-    /// Linux-only functions.
+    /// The `fallocate` function, found by name: the Swift overlays omit Linux-only functions.
     private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
     }()
   #endif
 
-  /// Returns the type of the volume that contains the file at `path`.
   static func volumeType(_ path: String) -> Result<VolumeType, SystemError> {
     #if canImport(Darwin)
       var status = statfs()
@@ -134,7 +123,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The `statfs` function, which is looked up by name for the same reason as `fallocate`.
+    /// The `statfs` function, found by name: the Swift overlays omit Linux-only functions.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)
@@ -199,9 +188,7 @@ extension Result where Failure == SystemError {
 struct SystemError: Error {
   let code: Int32
 
-  /// Returns the storage error for a failed `action` on `path`, marked as having changed nothing.
-  ///
-  /// It is used for actions that do not write, such as reading, opening and locking.
+  /// Returns the storage error for an action that does not write, marked as having changed nothing.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true

@@ -20,7 +20,6 @@ package struct SystemThread: @unchecked Sendable {
     #endif
   }
 
-  /// The time of the monotonic clock, in milliseconds.
   package static var monotonicMilliseconds: UInt64 { milliseconds(CLOCK_MONOTONIC) }
 
   /// The wall-clock time, which may jump, in milliseconds since 1970.
@@ -32,10 +31,8 @@ package struct SystemThread: @unchecked Sendable {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Suspends this thread for the given number of milliseconds.
   package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
 
-  /// Suspends this thread for the given number of microseconds.
   package static func sleep(microseconds: UInt64) {
     var time = timespec()
     time.tv_sec = Int(microseconds / 1_000_000)
@@ -43,10 +40,7 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Starts a new thread that runs `body`.
-  ///
-  /// Returns `nil` if the system cannot create another thread. The thread must be joined exactly
-  /// once.
+  /// Starts a thread, which must be joined exactly once, or returns `nil` if that is impossible.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

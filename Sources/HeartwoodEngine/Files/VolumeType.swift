@@ -7,12 +7,11 @@ package enum VolumeType: Hashable, Sendable {
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
-  /// The name of the file system if it cannot hold a store, or `nil` if it can.
+  /// The name of the file system if it cannot hold a store, or `nil` if it can or is unknown.
   ///
-  /// Unsupported file systems are shared between machines or implemented by a user-space program.
-  /// On such file systems, locks may be invisible to other machines, and may be lost when a
-  /// connection ends. Mappings may not show writes by other machines, and a sync may not make
-  /// writes durable. File systems of unknown type are accepted.
+  /// Such file systems are shared between machines or implemented by a user-space program. Locks
+  /// may be invisible to other machines or be lost when a connection ends, mappings may not show
+  /// writes by other machines, and a sync may not make writes durable.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
@@ -25,9 +24,7 @@ package enum VolumeType: Hashable, Sendable {
     }
   }
 
-  /// Checks that the volume can hold a store.
-  ///
-  /// - Throws: `unsupportedFileSystem` if it cannot.
+  /// Throws `unsupportedFileSystem` if the volume cannot hold a store.
   package func requireSupported(_ path: String) throws(StorageError) {
     guard let name = unsupportedName else { return }
     throw StorageError(
@@ -37,9 +34,7 @@ package enum VolumeType: Hashable, Sendable {
         + "store on a local disk.", file: path)
   }
 
-  /// The magic numbers of unsupported file systems, as `statfs` reports them.
-  ///
-  /// The number of a file system never changes.
+  /// The magic numbers of unsupported file systems, as `statfs` reports them; they never change.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

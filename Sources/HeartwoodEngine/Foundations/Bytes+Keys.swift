@@ -1,7 +1,5 @@
 extension Bytes {
-  /// Returns the eight bytes at `offset` as a number, without a bounds check.
-  ///
-  /// The caller must have checked the range.
+  /// Loads eight bytes without a bounds check; the caller must have checked the range.
   @inline(__always)
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -21,10 +19,8 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Runs `body` with `count` bytes of uninitialised memory on the stack.
-  ///
-  /// `count` should be a constant of at most 1024, because larger buffers may be allocated on the
-  /// heap.
+  /// Runs `body` with uninitialised memory on the stack; `count` should be a constant of at most
+  /// 1024, because larger buffers may be allocated on the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
@@ -44,14 +40,12 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset` and returns `true`, unless `source` contains a zero byte.
+  /// Copies `source` to `offset`, or returns `false` if `source` contains a zero byte.
   ///
-  /// If it does, this method returns `false`, and the bytes at `offset` are undefined.
-  ///
-  /// One bounds check covers the complete copy, and the last eight bytes are copied as a word that
-  /// overlaps the previous word. Copying a short string therefore takes fewer instructions than a
-  /// call to the C library and a search for zeros. Returning at the first zero also keeps the
-  /// compiler from emitting a vector loop, whose setup would take longer than copying most keys.
+  /// In that case, the bytes at `offset` are undefined. Copying overlapping words takes fewer
+  /// instructions than a call to the C library and a search for zeros. Returning at the first zero
+  /// keeps the compiler from emitting a vector loop, whose setup would take longer than copying
+  /// most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base
@@ -110,8 +104,7 @@ extension Array where Element == UInt8 {
 }
 
 extension String {
-  /// Runs `body` with the UTF-8 bytes of this string, without copying them if the string is stored
-  /// as UTF-8.
+  /// Runs `body` with the UTF-8 bytes of this string, without copying them if they are contiguous.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
     let result: Result<R, E>? = utf8.withContiguousStorageIfAvailable { buffer in

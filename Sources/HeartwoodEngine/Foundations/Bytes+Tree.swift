@@ -1,12 +1,10 @@
 extension Bytes {
-  /// An empty run of bytes.
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
   /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
   ///
-  /// Bytes past the end count as zeros. The caller must guarantee that eight readable zero bytes
-  /// follow the end, so that one load suffices.
+  /// Eight readable zero bytes must follow the end, so that one load suffices.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
@@ -23,12 +21,10 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A meaningless number, whose computation prefetches the second to seventh cache lines of a
-  /// page.
+  /// A meaningless number, whose computation prefetches the second to seventh cache lines of a page
+  /// in parallel, before a search needs them.
   ///
-  /// The memory system then fetches these lines in parallel, while the first line is still being
-  /// loaded. Otherwise, it would fetch them one by one when a search needs them. The caller must
-  /// use the number; otherwise the compiler removes the loads.
+  /// The caller must use the number; otherwise the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "The range of bytes is out of bounds.")
@@ -40,9 +36,7 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Prefetches the cache line at `offset` and the next one.
-  ///
-  /// - Returns: A meaningless number, which the caller must use, as it must use ``touchedLines``.
+  /// Prefetches the cache line at `offset` and the next one; the caller must use the result.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
@@ -51,13 +45,12 @@ extension Bytes {
   /// Returns the index of the first element that is greater than or equal to `value` in the sorted
   /// array of `length` 64-bit numbers at `offset`, or `length` if there is none.
   ///
-  /// The search starts at a guess: the index that `value` would have if the numbers were evenly
-  /// spaced, as consecutive numbers are. A correct guess costs four loads and no branch that is
-  /// hard to predict. A guess that is off by n costs about 2 log n more loads.
+  /// The search starts where `value` would be if the numbers were evenly spaced. A correct guess
+  /// costs four loads and no branch that is hard to predict; one that is off by n costs about 2 log
+  /// n more loads.
   ///
   /// - Parameter bias: The number to add to the guess before rounding it down: 0.5 if the array
-  ///   probably contains `value`, or slightly less than 1 if `value` usually lies between two
-  ///   elements.
+  ///   probably contains `value`, or just under 1 if `value` usually lies between two elements.
   @inline(__always)
   package func guessedLowerBound64(
     _ offset: Int, length: Int, _ value: UInt64, bias: Double
@@ -69,8 +62,7 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Halve both differences so that they fit in an `Int64`. Set the lowest bit of the divisor so
-    // that the divisor is never 0.
+    // Half of each difference fits in an `Int64`. The lowest bit keeps the divisor from being 0.
     let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(distance / extent * Double(last) + bias), last)
@@ -83,11 +75,9 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`, searching
-  /// downwards from `high` in steps that double.
+  /// Searches for the lower bound of `value` downwards from `high`, in steps that double.
   ///
-  /// The first element must be less than `value`, and the element at `high` must be greater than or
-  /// equal to it.
+  /// The first element must be less than `value`, and the one at `high` must not be.
   @inline(never)
   private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
     var high = high
@@ -99,11 +89,9 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`, searching
-  /// upwards from `low` in steps that double.
+  /// Searches for the lower bound of `value` upwards from `low`, in steps that double.
   ///
-  /// The element at `low` must be less than `value`, and the element at `last` must be greater than
-  /// or equal to it.
+  /// The element at `low` must be less than `value`, and the one at `last` must not be.
   @inline(never)
   private func lowerBound64(_ offset: Int, above low: Int, to last: Int, _ value: UInt64) -> Int {
     var low = low
@@ -115,11 +103,9 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value`, by binary
-  /// search.
+  /// Searches for the lower bound of `value` from `low` to `high`, by halving the range.
   ///
-  /// The element at `low` must be less than `value`, and the element at `high` must be greater than
-  /// or equal to it.
+  /// The element at `low` must be less than `value`, and the one at `high` must not be.
   @inline(__always)
   private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
     var (low, high) = (low, high)

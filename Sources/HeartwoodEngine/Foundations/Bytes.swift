@@ -1,9 +1,8 @@
 /// A borrowed, read-only run of bytes with bounds-checked access.
 ///
-/// The engine reads its pages through this type. A run does not own its memory: the code that
-/// creates the run guarantees that the bytes stay valid while it is used. Bounds are also checked
-/// in release builds, so that a wrong offset stops the program instead of reading arbitrary memory.
-/// Bytes that come from a file are verified before any offsets in them are used.
+/// The code that creates a run guarantees that the bytes stay valid while it is used. Bounds are
+/// also checked in release builds, so that a wrong offset stops the program instead of reading
+/// arbitrary memory. Bytes from a file are verified before any offsets in them are used.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -59,14 +58,12 @@ package struct Bytes {
     return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns `byteCount` bytes starting at `offset`.
   @inline(__always)
   package func slice(_ offset: Int, _ byteCount: Int) -> Bytes {
     check(offset, byteCount)
     return Bytes(base + offset, count: byteCount)
   }
 
-  /// Returns a copy of the bytes as an array.
   package func copied() -> [UInt8] {
     [UInt8](UnsafeRawBufferPointer(start: base, count: count))
   }
@@ -90,10 +87,8 @@ package struct Bytes {
     return index
   }
 
-  /// Compares this run with `other`, byte by byte.
-  ///
-  /// Returns a negative number, zero or a positive number if this run sorts before `other`, is
-  /// equal to it, or sorts after it.
+  /// Returns a negative number, 0 or a positive number if this run sorts before `other`, is equal
+  /// to it, or sorts after it.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {
@@ -108,16 +103,13 @@ package struct Bytes {
     base >= other.base && base < other.base + other.count
   }
 
-  /// Returns whether this run and `other` contain the same bytes.
   @inline(__always)
   package func equals(_ other: Bytes) -> Bool {
     count == other.count && commonPrefix(with: other) == count
   }
 }
 
-/// A borrowed, mutable run of bytes with bounds-checked access.
-///
-/// Code that holds such a run must have exclusive access to its bytes.
+/// A borrowed, mutable run of bytes with bounds-checked access, which must be exclusive.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -128,7 +120,6 @@ package struct MutableBytes {
     self.count = count
   }
 
-  /// The bytes as a read-only run.
   @inline(__always)
   package var bytes: Bytes { Bytes(UnsafeRawPointer(base), count: count) }
 
@@ -163,18 +154,14 @@ package struct MutableBytes {
     base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Copies `source` to `offset`.
-  ///
-  /// The two runs must not overlap.
+  /// Copies `source`, which must not overlap the target, to `offset`.
   @inline(__always)
   package func copy(_ source: Bytes, to offset: Int) {
     check(offset, source.count)
     (base + offset).copyMemory(from: source.base, byteCount: source.count)
   }
 
-  /// Moves `byteCount` bytes within this run.
-  ///
-  /// The source and the target may overlap.
+  /// Moves bytes within this run; the source and the target may overlap.
   @inline(__always)
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -182,14 +169,12 @@ package struct MutableBytes {
     (base + target).copyMemory(from: base + source, byteCount: byteCount)
   }
 
-  /// Sets `byteCount` bytes to zero, starting at `offset`.
   @inline(__always)
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     (base + offset).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
   }
 
-  /// Returns `byteCount` bytes starting at `offset`.
   @inline(__always)
   package func slice(_ offset: Int, _ byteCount: Int) -> MutableBytes {
     check(offset, byteCount)
@@ -197,8 +182,7 @@ package struct MutableBytes {
   }
 }
 
-/// A block of aligned memory, which is initially zero and is freed when its last reference is
-/// released.
+/// A block of aligned memory, initially zero, that is freed when its last reference is released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {
@@ -212,16 +196,13 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Keeps the block alive until this call.
-  ///
-  /// The compiler does not know that the memory belongs to the block, so it may otherwise release
-  /// the block while the memory is still in use.
+  /// Keeps the block alive until this call; the compiler does not know that the block owns the
+  /// memory, and could otherwise release the block while the memory is in use.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }
 
 extension Array where Element == UInt8 {
-  /// Runs `body` with the bytes of this array.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
     let result: Result<R, E> = withUnsafeBytes { buffer in
@@ -232,7 +213,6 @@ extension Array where Element == UInt8 {
 }
 
 extension RawSpan {
-  /// Runs `body` with the bytes of this span.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes { buffer throws(E) in try body(Bytes(buffer)) }

@@ -1,8 +1,6 @@
 /// A field in the fixed byte layout of a page, a frame or a file.
 ///
-/// All code that reads or writes such a layout uses the offsets of its fields. The format tests
-/// compare the fields with the tables in `Docs/Reference/FileFormat.md`, so that the document and
-/// the code cannot diverge.
+/// The format tests compare the fields with the tables in `Docs/Reference/FileFormat.md`.
 package struct Field: Sendable, Hashable {
   package let name: String
   package let offset: Int

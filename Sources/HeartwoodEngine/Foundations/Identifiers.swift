@@ -1,15 +1,12 @@
 /// The position of a page in the page file, counted from 0.
 ///
-/// A page keeps its number while it is in use, although each new version of the page is written to
-/// another frame.
+/// A page keeps its number, although each new version of it is written to another frame.
 package typealias PageNumber = UInt32
 
 /// The position of a page image or a group header in the log, counted from 1 and never reused.
 package typealias FrameNumber = UInt64
 
-/// The number of a tree within its store.
-///
-/// The catalog is tree 0, and every keyspace has its own tree.
+/// The number of a tree within its store; tree 0 is the catalog, and each keyspace has its own.
 package typealias TreeID = UInt32
 
 /// One committed state of a store, identified by the number of the last log frame of its commit.

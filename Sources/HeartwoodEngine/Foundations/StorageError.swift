@@ -62,9 +62,6 @@ public struct StorageError: Error, Hashable, Sendable {
   /// The operating system's error number, or `nil` if the error did not come from a system call.
   public var errno: Int32?
   /// Whether the failed call changed nothing, so that writing can continue.
-  ///
-  /// For example, this is true of a call that failed because the process had no free file
-  /// descriptor.
   package var changedNothing = false
 
   /// Creates an error.
@@ -105,7 +102,6 @@ extension StorageError {
     return error
   }
 
-  /// Creates the error for corrupt bytes in `file`.
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil
   ) -> StorageError {

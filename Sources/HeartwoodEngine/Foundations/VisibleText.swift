@@ -1,7 +1,6 @@
 /// Makes names from untrusted sources safe to print on a terminal.
 package enum VisibleText {
-  /// Returns `text` with U+FFFD in place of every character that is invisible, moves the cursor, or
-  /// changes the direction of text.
+  /// Returns `text` with U+FFFD in place of every character that is not visible.
   package static func of(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,8 +1,6 @@
-/// A hasher that implements the 64-bit xxHash algorithm (XXH64), as its published specification
-/// defines it.
+/// A hasher that implements the published 64-bit xxHash algorithm (XXH64).
 ///
-/// The hashes detect corruption of pages, log groups and values. They do not protect against an
-/// attacker who constructs collisions.
+/// The hashes detect corruption, but not changes by an attacker who constructs collisions.
 package struct XXH64 {
   /// The state after all complete 32-byte stripes so far.
   private var lanes: Lanes
@@ -11,14 +9,11 @@ package struct XXH64 {
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
 
-  /// Creates a hasher with an empty input.
   package init(seed: UInt64 = 0) {
     lanes = Lanes(seed: seed)
   }
 
-  /// Appends `bytes` to the input.
-  ///
-  /// The hash does not depend on how the input is divided among calls.
+  /// Appends `bytes`; the hash does not depend on how the input is divided among calls.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -35,9 +30,7 @@ package struct XXH64 {
     hold(rest.slice(consumed, rest.count - consumed))
   }
 
-  /// Appends bytes to the incomplete stripe.
-  ///
-  /// The bytes may complete the stripe, but must not extend past its end.
+  /// Appends bytes to the incomplete stripe, which they may complete but not exceed.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -46,9 +39,7 @@ package struct XXH64 {
     }
   }
 
-  /// Returns the hash of the input so far.
-  ///
-  /// More bytes may be appended afterwards.
+  /// Returns the hash of the input so far; more bytes may be appended afterwards.
   package func finish() -> UInt64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
@@ -68,7 +59,6 @@ package struct XXH64 {
     return ending.avalanche()
   }
 
-  /// Returns the hash of `bytes`.
   package static func hash(_ bytes: Bytes, seed: UInt64 = 0) -> UInt64 {
     var lanes = Lanes(seed: seed)
     var offset = lanes.mixStripes(of: bytes)
@@ -143,9 +133,7 @@ extension XXH64 {
       return end
     }
 
-    /// Combines the lanes into one number.
-    ///
-    /// If the input is shorter than a stripe, the number depends only on the seed.
+    /// Combines the lanes; without a complete stripe, the result depends only on the seed.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }

@@ -10,9 +10,8 @@ package enum CatalogLayout {
 
 /// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 of every store that has ever been written to. Under the key `nil`, the
-/// catalog also stores the number that the next new tree will get, in four bytes. Tree numbers are
-/// therefore never reused.
+/// Its root is page 1 of every store that has been written to. Under the key `nil`, the catalog
+/// stores the next tree number in four bytes, so that tree numbers are never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 
@@ -22,9 +21,6 @@ package enum Catalog {
     package var count: UInt64
   }
 
-  /// Returns the row of a keyspace, or `nil` if no keyspace has the given name.
-  ///
-  /// - Complexity: One page read for each level of the catalog, which usually has one level.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
     try value(of: name, in: view, decode)
   }
@@ -44,7 +40,6 @@ package enum Catalog {
     return rows
   }
 
-  /// Returns the number that the next new tree will get.
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
     try value(of: nextTreeKey, in: view) { value throws(StorageError) in
       guard value.count == 4 else { throw damaged }
@@ -68,7 +63,6 @@ package enum Catalog {
 
   package static let nextTreeKey = Key(Optional<Int>.none)
 
-  /// Sets the value of a key in the catalog.
   package static func set(
     _ key: some LookupKey, to value: Bytes, in pages: WorkingPages
   ) throws(StorageError) {
@@ -77,7 +71,6 @@ package enum Catalog {
     }
   }
 
-  /// Sets the row of the keyspace with the given name.
   package static func set(
     _ row: Row, of name: String, in pages: WorkingPages
   ) throws(StorageError) {
@@ -104,8 +97,7 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// Returns the keyspace name that a catalog key encodes, or `nil` for the key under which the
-  /// next tree number is stored.
+  /// Returns the name that a catalog key encodes, or `nil` for the key of the next tree number.
   private static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)

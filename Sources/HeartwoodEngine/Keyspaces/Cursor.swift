@@ -22,12 +22,8 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Checks that the cursor may still be used.
-  ///
-  /// Traps if the transaction has ended.
-  ///
-  /// - Throws: `forked` in a child of the process that created the cursor; `generationExpired` if
-  ///   the store has been suspended since then.
+  /// Traps if the transaction has ended, or throws `forked` in a child process and
+  /// `generationExpired` if the store has been suspended in the meantime.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
@@ -43,9 +39,7 @@ public final class Cursor {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
 
-  /// Moves to the first entry whose key is greater than or equal to `key`.
-  ///
-  /// Returns `false` if there is no such entry.
+  /// Moves to the first entry whose key is at least `key`, or returns `false` if there is none.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
     try begin()
@@ -54,9 +48,7 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the last entry whose key is less than `key`.
-  ///
-  /// Returns `false` if there is no such entry.
+  /// Moves to the last entry whose key is less than `key`, or returns `false` if there is none.
   @discardableResult
   public func seek(before key: Key) throws -> Bool {
     try begin()
@@ -65,18 +57,14 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the first entry.
-  ///
-  /// Returns `false` if the keyspace is empty.
+  /// Moves to the first entry, or returns `false` if the keyspace is empty.
   @discardableResult
   public func moveToFirst() throws -> Bool {
     try begin()
     return try cursor.moveToFirst()
   }
 
-  /// Moves to the last entry.
-  ///
-  /// Returns `false` if the keyspace is empty.
+  /// Moves to the last entry, or returns `false` if the keyspace is empty.
   @discardableResult
   public func moveToLast() throws -> Bool {
     try begin()

@@ -93,9 +93,7 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// A component of a key, decoded by code that does not know its type in advance.
-  ///
-  /// Checks, messages and tools use this type.
+  /// A component of a key, for checks, messages and tools that do not know its type in advance.
   package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)
@@ -107,7 +105,6 @@ extension Key {
     case string(String)
     case bytes([UInt8])
 
-    /// Decodes all components of an encoded key.
     package static func all(in bytes: [UInt8]) throws(StorageError) -> [Component] {
       try bytes.withBytes { bytes throws(StorageError) in
         var decoder = KeyDecoder(bytes)
@@ -137,7 +134,6 @@ extension Key {
       }
     }
 
-    /// The text of the component in ``Key/description``.
     package var description: String {
       switch self {
       case .absent: "nil"
@@ -171,7 +167,6 @@ extension UInt64 {
 }
 
 extension [UInt8] {
-  /// The bytes in hexadecimal: `0x`, then two digits for each byte.
   fileprivate var hexadecimal: String {
     reduce(into: "0x") { text, byte in
       text += (byte < 16 ? "0" : "") + String(byte, radix: 16)

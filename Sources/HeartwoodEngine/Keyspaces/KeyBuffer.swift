@@ -1,13 +1,10 @@
-/// Encodes the keys of lookups on the stack.
+/// Encodes the key of every get and put without allocating heap memory (see ``LookupKey``).
 ///
-/// Every get and put encodes its key here (see ``LookupKey``), so this code must not allocate heap
-/// memory. Eight zero bytes follow the key in memory, because the search loads words that extend
-/// past the end of the key. `Bytes.count` does not include them.
+/// Eight zero bytes follow a key in memory, because the search loads words that extend past the end
+/// of the key. `Bytes.count` does not include them.
 enum KeyBuffer {
-  /// The length of the longest key, including its padding.
   private static let byteCount = Limits.maxKeyByteCount + 8
 
-  /// Runs `body` with stack memory that is large enough for any key.
   @inline(__always)
   static func withMemory(_ body: (MutableBytes) throws(StorageError) -> Void) throws(StorageError) {
     try MutableBytes.withStackBytes(count: byteCount, body)
@@ -15,9 +12,8 @@ enum KeyBuffer {
 
   /// Writes the key of a string or a byte string to `target`, and returns its length.
   ///
-  /// If the key would exceed the limit, its length is returned but the key is not written, and
-  /// `finish` then throws an error. Throwing here, inside the closures that give access to the
-  /// bytes of strings and arrays, would cost more than copying the key.
+  /// A key that exceeds the limit is not written. `finish` throws the error, because throwing
+  /// inside the closures that access the bytes of strings would cost more than copying the key.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
@@ -45,9 +41,7 @@ enum KeyBuffer {
     return end
   }
 
-  /// Writes the padding after the key that ends at `end`, and returns the key.
-  ///
-  /// - Throws: `tooLarge` if the key is too long.
+  /// Pads and returns the key that ends at `end`, or throws `tooLarge` if it exceeds the limit.
   @inline(__always)
   static func finish(_ target: MutableBytes, at end: Int) throws(StorageError) -> Bytes {
     guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
@@ -64,8 +58,7 @@ enum KeyBuffer {
   }
 }
 
-/// Writes the key of an integer, followed by eight zero bytes, to the start of `target`, and
-/// returns the key.
+/// Writes the key of an integer and eight zero bytes to `target`, and returns the key.
 @inline(__always)
 package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   target.store8(KeyTag.integer.rawValue, 0)
@@ -74,10 +67,9 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   return target.bytes.slice(0, 9)
 }
 
-/// Writes the key of a string, followed by eight zero bytes, to the start of `target`, and returns
-/// the key.
+/// Writes the key of a string and eight zero bytes to `target`, and returns the key.
 ///
-/// - Throws: ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+/// - Throws: `tooLarge` if the key exceeds the limit.
 @inline(__always)
 package func storeSearchKey(_ key: String, to target: MutableBytes) throws(StorageError) -> Bytes {
   let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }

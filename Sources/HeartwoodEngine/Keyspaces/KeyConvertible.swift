@@ -32,30 +32,24 @@ public protocol KeyConvertible: LookupKey, Sendable {
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 
-// The default implementation for signed integers.
 extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
   /// Appends this integer.
   @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Int64(self)) }
 
-  /// Reads an integer.
-  ///
-  /// Throws an error if the integer does not fit in this type.
+  /// Reads an integer, or throws an error if it does not fit in this type.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
 }
 
-// The default implementation for unsigned integers.
 extension KeyConvertible where Self: FixedWidthInteger & UnsignedInteger {
   /// Appends this integer.
   @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(UInt64(self)) }
 
-  /// Reads an integer.
-  ///
-  /// Throws an error if the integer does not fit in this type.
+  /// Reads an integer, or throws an error if it does not fit in this type.
   @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
@@ -117,9 +111,7 @@ extension Float: KeyConvertible {
   /// Appends this number as a `Double`, which can hold every `Float`.
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Double(self)) }
 
-  /// Reads a floating-point number.
-  ///
-  /// Throws an error if a `Float` cannot represent the number exactly.
+  /// Reads a number, or throws an error if a `Float` cannot represent it exactly.
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Float {
     try decoder.decodeFloat()
   }

@@ -39,9 +39,7 @@ public struct KeyDecoder: ~Copyable {
     }
   }
 
-  /// Reads an integer of any width.
-  ///
-  /// Throws an error if the integer does not fit in `Value`.
+  /// Reads an integer of any width, or throws an error if it does not fit in `Value`.
   public mutating func decodeInteger<Value: FixedWidthInteger>(
     as type: Value.Type = Value.self
   ) throws(StorageError) -> Value {
@@ -68,9 +66,7 @@ public struct KeyDecoder: ~Copyable {
     return try float()
   }
 
-  /// Reads a floating-point number as a `Float`.
-  ///
-  /// Throws an error if a `Float` cannot represent the number exactly.
+  /// Reads a floating-point number, or throws an error if a `Float` cannot represent it exactly.
   public mutating func decodeFloat() throws(StorageError) -> Float {
     let double = try decodeDouble()
     if double.isNaN { return .nan }
@@ -120,9 +116,7 @@ public struct KeyDecoder: ~Copyable {
     return tag
   }
 
-  /// Checks that all components have been read.
-  ///
-  /// Throws an error if there are more components.
+  /// Throws an error if not all components have been read.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(
@@ -133,9 +127,7 @@ public struct KeyDecoder: ~Copyable {
 }
 
 extension KeyDecoder {
-  /// Reads and returns the kind of the next component.
-  ///
-  /// - Parameter asked: The requested kind, which is named in the error if there is no component.
+  /// Reads the kind of the next component, or throws an error that names `asked` if there is none.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
@@ -148,13 +140,11 @@ extension KeyDecoder {
     return tag
   }
 
-  /// Reads the kind of the next component, and checks that it is the requested one.
   private mutating func begin(only asked: KeyTag) throws(StorageError) {
     let found = try begin(asking: asked)
     guard found == asked else { throw mismatch(found, asking: asked) }
   }
 
-  /// Reads the next eight bytes of the current component.
   private mutating func word() throws(StorageError) -> UInt64 {
     guard bytes.count - offset >= 8 else { throw malformed("is truncated") }
     defer { offset += 8 }
@@ -168,8 +158,7 @@ extension KeyDecoder {
     return value
   }
 
-  /// Reads the content of a string or byte string without unescaping it, and returns whether it
-  /// contains escaped zero bytes.
+  /// Reads the content of a string or byte string without unescaping it.
   private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
     let start = offset
     var isEscaped = false
@@ -187,8 +176,7 @@ extension KeyDecoder {
     return (bytes.slice(start, zero - start), isEscaped)
   }
 
-  /// Returns a copy of escaped bytes in which every `00 FF` is replaced by the zero byte that it
-  /// stands for.
+  /// Returns a copy of escaped bytes in which every `00 FF` is replaced by `00`.
   private static func unescaped(_ content: Bytes) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(content.count)
@@ -202,8 +190,7 @@ extension KeyDecoder {
     return result
   }
 
-  /// Returns the phrase that identifies a component in an error message, such as "The key's second
-  /// component".
+  /// Returns a phrase for error messages, such as "The key's second component".
   private func ordinal(_ number: Int) -> String {
     let ordinals = [
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -212,7 +199,6 @@ extension KeyDecoder {
     return "The key's \(ordinals[number - 1]) component"
   }
 
-  /// Returns the error for a component whose kind is not the requested one.
   private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
     StorageError(
       .invalidArgument,
@@ -220,7 +206,6 @@ extension KeyDecoder {
         + "\(found.kindName) instead.")
   }
 
-  /// Returns the error for a number that does not fit in the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,
@@ -228,9 +213,6 @@ extension KeyDecoder {
         + "type that can hold the number.")
   }
 
-  /// Returns the error for a component whose encoding is invalid.
-  ///
-  /// - Parameter complaint: The end of the message, such as "is truncated".
   private func malformed(_ complaint: String) -> StorageError {
     .corrupt(
       "\(ordinal(componentCount)) \(complaint). If the key comes from a store, restore a backup. "

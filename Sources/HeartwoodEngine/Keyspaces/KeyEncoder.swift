@@ -19,10 +19,8 @@
 /// - `00 FF` always stands for a zero byte and any other `00` is always a terminator, so no two
 ///   lists of components have the same encoding.
 public struct KeyEncoder: Sendable {
-  /// The components encoded so far.
   package private(set) var bytes: [UInt8] = []
-  /// Whether the last component is a string or byte string, which needs a terminator if another
-  /// component follows.
+  /// Whether the last component needs a terminator if another component follows.
   private var isOpen = false
 
   package init() {
@@ -34,31 +32,23 @@ public struct KeyEncoder: Sendable {
     begin(.absent)
   }
 
-  /// Appends a boolean.
-  ///
-  /// `false` sorts before `true`.
+  /// Appends a boolean; `false` sorts before `true`.
   public mutating func append(_ value: Bool) {
     begin(value ? .yes : .no)
   }
 
-  /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
+  /// Appends an integer; integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int) {
     append(Int64(value))
   }
 
-  /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
+  /// Appends an integer; integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
   }
 
-  /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
+  /// Appends an integer; integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)
@@ -113,7 +103,6 @@ public struct KeyEncoder: Sendable {
     bytes.append(tag.rawValue)
   }
 
-  /// Appends a string or byte string, encoded as its tag and its escaped content.
   private mutating func append(_ tag: KeyTag, _ content: Bytes) {
     begin(tag)
     isOpen = true
@@ -130,13 +119,10 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The 64 bits that represent this number in a key.
-  ///
-  /// The sign bit is flipped, so that negative numbers sort first.
+  /// The bits of this number in a key; the flipped sign bit makes negative numbers sort first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 
-  /// Creates a number from the 64 bits that represent it in a key.
   @inline(__always)
   init(keyBits: UInt64) {
     self = Int64(bitPattern: keyBits ^ (1 << 63))
@@ -144,12 +130,11 @@ extension Int64 {
 }
 
 extension Double {
-  /// The 64 bits that represent this number in a key.
+  /// The bits of this number in a key.
   ///
-  /// In negative numbers, all bits are flipped, so that larger magnitudes sort first. In other
-  /// numbers, only the sign bit is flipped, so that those numbers sort after the negative ones.
-  /// Equal numbers must have the same key, so -0 is written as 0, and all NaNs are written in the
-  /// same form.
+  /// All bits of a negative number are flipped, so that larger magnitudes sort first. Otherwise,
+  /// only the sign bit is flipped. Equal numbers must have the same key, so -0 is written as 0, and
+  /// all NaNs are written in the same form.
   var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }
@@ -157,9 +142,7 @@ extension Double {
     return bitPattern & sign == 0 ? bitPattern ^ sign : ~bitPattern
   }
 
-  /// Creates a number from the 64 bits that represent it in a key.
-  ///
-  /// Returns `nil` if these bits do not represent a number.
+  /// Creates a number from its bits in a key, or returns `nil` if they do not represent a number.
   init?(keyBits: UInt64) {
     let sign: UInt64 = 1 << 63
     self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)

@@ -58,8 +58,7 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key that is greater than every key whose encoding starts with `bytes`, or
-  /// `nil` if there is none.
+  /// Returns the least key above all keys that start with `bytes`, or `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {

@@ -1,6 +1,4 @@
-/// The first byte of every component of a key.
-///
-/// It states the kind of the component and determines the order of kinds.
+/// The first byte of every component of a key, which determines the order of kinds.
 ///
 /// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
@@ -11,8 +9,7 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case no = 0x10
   /// The boolean `true`; no bytes follow the tag.
   case yes = 0x11
-  /// An integer that fits in `Int64`: eight bytes, most significant first, with the sign bit
-  /// flipped.
+  /// An integer that fits in `Int64`: eight bytes, most significant first, the sign bit flipped.
   case integer = 0x20
   /// An integer above `Int64.max`: eight bytes, most significant first.
   case largeInteger = 0x21
@@ -27,7 +24,6 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   /// A byte string: its bytes, escaped as ``KeyEncoder`` describes.
   case bytes = 0x48
 
-  /// The name of the kind with its article, for use in a sentence.
   package var kindName: String {
     switch self {
     case .absent: "nil"

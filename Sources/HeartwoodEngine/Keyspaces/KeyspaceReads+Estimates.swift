@@ -1,5 +1,4 @@
 extension KeyspaceReads {
-  /// Returns an estimate of how many of the keyspace's `count` entries are in a range of keys.
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
     // `Key()` sorts before every key in the keyspace, because those are never empty.

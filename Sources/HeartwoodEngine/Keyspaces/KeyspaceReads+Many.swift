@@ -1,10 +1,6 @@
 extension KeyspaceReads {
-  /// Calls `body` with the index and the value of each key, in the order of `keys`.
-  ///
-  /// - Parameters:
-  ///   - byteCount: The maximum length of an encoded key, including its padding.
-  ///   - encode: A function that encodes a key in memory of that length, and returns the encoded
-  ///     key.
+  /// Looks up `keys` in order; `byteCount` is the maximum length of an encoded key with its
+  /// padding.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
@@ -26,8 +22,7 @@ extension KeyspaceReads {
         passed += 1
       }
       // If `body` makes a change, values that were already found may move, so the remaining keys
-      // must be looked up again. After a change, continue with a batch of one key; otherwise double
-      // the size of the batch.
+      // must be looked up again.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

@@ -1,13 +1,10 @@
-/// A value that was found in a tree: its bytes, and the page or buffer that must be released after
-/// use.
+/// A value that was found in a tree, and the page or buffer that must be released after use.
 ///
-/// The type is trivial, so that reading one value involves no reference counting. It is
-/// `@usableFromInline` only because the read methods are inlined.
+/// The type is trivial, so that reading one value involves no reference counting.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release after use, or `nil` if the page is in a mapped file or the value was
-  /// copied.
+  /// The page to release after use, or `nil` for a page in a mapped file or a copied value.
   let reference: PageReference?
   /// A copy of the value if it spans several pages; otherwise `nil`.
   let copy: Unmanaged<ByteBlock>?
@@ -38,9 +35,7 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key, or returns `nil` if the key does not exist.
-  ///
-  /// The caller must release the value.
+  /// Finds the value of an encoded key, which the caller must release.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
     guard let found = try find(key) else { return nil }
@@ -55,9 +50,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value to which a cell of a leaf refers.
-  ///
-  /// A value that fits in one page is not copied. A larger value is copied into one buffer.
+  /// Returns the overflow value of a leaf's cell, which is copied only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -82,14 +75,12 @@ package struct KeyspaceReads {
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
 
-  /// Returns a copy of the overflow value to which a cell of a leaf refers, as one array.
   func copiedValue(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
     defer { block.keep() }
     return block.bytes.bytes.copied()
   }
 
-  /// Returns a copy of the value of an encoded key, or `nil` if the key does not exist.
   @usableFromInline
   func get(_ key: borrowing EncodedKey) throws(StorageError) -> [UInt8]? {
     guard let found = try locate(key) else { return nil }
@@ -97,8 +88,6 @@ package struct KeyspaceReads {
     return [UInt8](found.bytes)
   }
 
-  /// Returns the length of the value of an encoded key, without reading the value, or `nil` if the
-  /// key does not exist.
   @usableFromInline
   func valueByteCount(_ key: borrowing EncodedKey) throws(StorageError) -> Int? {
     guard let found = try find(key) else { return nil }
@@ -107,12 +96,10 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with consecutive chunks of the value of `key`, or only of its bytes in `range` if
-  /// a range is given.
+  /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
   ///
-  /// Each chunk is part of a page. Returns `false` if the key does not exist. If `body` throws an
-  /// error, this method returns it as a failure, because it can itself throw only storage errors.
-  /// The hash of the value is checked after the last chunk, unless only a range is read.
+  /// An error of `body` is returned as a failure, because this method can throw only storage
+  /// errors. The hash of the value is checked after the last chunk, unless only a range is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -160,7 +147,6 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` for the entries in a range of keys, in order, until `body` returns `false`.
   func forEach(
     from lower: Key?, upTo upper: Key?, reversed: Bool, savesKey: Bool,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -188,10 +174,8 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries from the cursor's position up to `end` or the end of the leaf,
-  /// whichever comes first.
-  ///
-  /// - Returns: Whether to continue with the next leaf.
+  /// Calls `body` with the entries before `end` in the cursor's leaf, and returns whether to
+  /// continue with the next leaf.
   @inline(__always)
   private func passLeaf(
     _ cursor: TreeCursor, before end: SearchKey?,
@@ -218,7 +202,6 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the current entry of the cursor, and returns the result of `body`.
   @inline(__always)
   private func pass(
     _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

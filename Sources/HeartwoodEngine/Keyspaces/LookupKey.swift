@@ -23,7 +23,6 @@ public struct EncodedKey: ~Copyable {
 }
 
 extension LookupKey where Self: ~Escapable {
-  /// Calls `body` with the encoded key, and returns the result of `body`.
   @inlinable
   func encoded<R>(
     _ body: (borrowing EncodedKey) throws(StorageError) -> R
@@ -35,7 +34,6 @@ extension LookupKey where Self: ~Escapable {
   }
 }
 
-/// Returns the error for a custom key whose `withEncodedKey` method does not call `body`.
 @usableFromInline
 func missingEncoding() -> StorageError {
   StorageError(
@@ -44,10 +42,8 @@ func missingEncoding() -> StorageError {
       + "Change the method so that it calls `body` exactly once.")
 }
 
-/// Encodes `key` in memory, followed by eight zero bytes, and returns the result of calling `body`
-/// with the encoded key.
-///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+/// Calls `body` with the encoded key, followed in memory by eight zero bytes, or throws `tooLarge`
+/// if the key exceeds the limit.
 @inline(__always)
 package func withSearchBytes<K: LookupKey & ~Escapable, R>(
   _ key: K, _ body: (Bytes) throws(StorageError) -> R

@@ -1,9 +1,7 @@
 /// The entries that differ between two states of one store.
 ///
-/// Every entry that differs is in a leaf that was written or freed between the two states. The old
-/// and the new entries of these leaves are compared in key order. Unchanged leaves are never read.
-/// Keyspaces are identified by name, because a keyspace that was removed and created again has a
-/// different tree.
+/// Only leaves that were written or freed between the two states are read. Keyspaces are identified
+/// by name, because a keyspace that was removed and created again has a different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
@@ -31,13 +29,8 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds the leaves that differ between the two states, and sorts them.
+  /// Finds and sorts the leaves that differ; either state may be the newer one.
   ///
-  /// Either state may be the newer one.
-  ///
-  /// - Parameter isWanted: A function that returns whether to compare the keyspace with the given
-  ///   name.
-  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.
   package init(
@@ -57,10 +50,8 @@ package struct SnapshotDifference {
 
   /// Calls `body` for every entry that differs, ordered by keyspace and key.
   ///
-  /// - Throws: Any error that `body` throws; `corrupt` or `io` if a page is corrupt or cannot be
-  ///   read.
-  /// - Complexity: Reads each differing leaf a second time. Also reads the pages of large values
-  ///   that were rewritten with the same length and hash.
+  /// - Complexity: Reads each differing leaf a second time, and the pages of large values that were
+  ///   rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {
@@ -75,11 +66,8 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name whose UTF-8 bytes sort first, as in the catalog, or `nil` if both names are
-  /// `nil`.
-  ///
-  /// Swift's string comparison cannot be used, because it treats canonically equivalent strings as
-  /// equal even if their bytes differ.
+  /// Returns the name whose UTF-8 bytes sort first, as in the catalog, because Swift's comparison
+  /// treats canonically equivalent strings as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left
@@ -114,7 +102,6 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns whether the current entries of two scanners have the same value.
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
     // The value of an overflow entry is a reference. A reference identifies the transaction that

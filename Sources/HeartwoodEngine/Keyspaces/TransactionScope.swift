@@ -1,8 +1,7 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// A transaction, its keyspaces and its cursors share one scope. The pages therefore stay alive for
-/// as long as any of these objects exists, and using one of them after the closure has returned
-/// traps. Only one thread at a time may use a scope.
+/// A transaction, its keyspaces and its cursors share one scope, so that the pages live as long as
+/// any of them. Only one thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true
@@ -17,8 +16,5 @@ package final class TransactionScope {
         + "had returned. Use them only inside the closure.")
   }
 
-  /// Records that the transaction's closure has returned.
-  ///
-  /// Any later use of the transaction traps.
   package func end() { isOpen = false }
 }

@@ -1,6 +1,4 @@
-/// The fields at the start of every ``AtomicFile``.
-///
-/// After them come any fields that are specific to the file, then its rows, and finally a hash.
+/// The fields at the start of every ``AtomicFile``, before its own fields, its rows and a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -12,18 +10,13 @@ package enum AtomicFileLayout {
   package static let hashByteCount = 8
 }
 
-/// A small file that belongs to a store and is replaced atomically: a reader finds either the old
-/// or the new contents.
+/// A small file that is replaced atomically: a reader finds either the old or the new contents.
 package struct AtomicFile: Sendable {
   package let name: String
   package let magic: UInt64
   private let advice: String
 
-  /// Creates the description of a file.
-  ///
-  /// - Parameters:
-  ///   - magic: The first eight bytes of the file, as a little-endian number.
-  ///   - advice: A sentence that tells the user what to do if the file is corrupt.
+  /// - Parameter advice: A sentence that tells the user what to do if the file is corrupt.
   package init(_ name: String, magic: UInt64, advice: String) {
     self.name = name
     self.magic = magic
@@ -36,13 +29,10 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Before this method allocates memory for the file, it checks that the file's length matches the
-  /// counts in the fields, or is small if the format version is unknown. It rejects a file that
-  /// consists mostly of holes, because no store writes such a file.
+  /// Checks the length, and that the file does not consist mostly of holes, before allocating
+  /// memory.
   ///
-  /// - Parameters:
-  ///   - fieldByteCount: The length in bytes of the fields before the rows.
-  ///   - lengths: A function that returns the range of valid file lengths for the given fields.
+  /// - Parameter lengths: A function that returns the valid file lengths for the given fields.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -68,8 +58,7 @@ package struct AtomicFile: Sendable {
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
-    // The layout of other format versions is unknown, so check only that the file is not too long.
-    // Later, `check` verifies the hash and rejects the version.
+    // The layout of other versions is unknown; `check` rejects them later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")
@@ -99,9 +88,8 @@ package struct AtomicFile: Sendable {
 
   /// Checks the common fields and the hash, and returns the number of rows.
   ///
-  /// - Parameter least: The length in bytes of the fields before the rows.
   /// - Throws: `corrupt` if the bytes differ from those that were written, or belong to another
-  ///   store; `incompatibleFormat` if a newer program wrote them.
+  /// store; `incompatibleFormat` if a newer program wrote them.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {

@@ -9,11 +9,10 @@
 ///     │ durableUpTo │pageCount │imageCount│voidCount│reserved │ time │ hashes, voids, pages │
 ///     └─────────────┴──────────┴──────────┴─────────┴─────────┴──────┴──────────────────────┘
 ///
-/// The fixed fields are followed by one 8-byte hash for each image, 16 bytes (first frame, last
-/// frame) for each void range, and one 4-byte page number for each image. The hash, seeded with the
-/// store's identity, covers the bytes from offset 8 up to the offset in `bytes`. It is also the
-/// digest of the group. It depends on every earlier group, because it covers `previous`, the digest
-/// of the preceding group.
+/// After the fixed fields come an 8-byte hash for each image, 16 bytes (first frame, last frame)
+/// for each void range, and a 4-byte page number for each image. The hash, seeded with the store's
+/// identity, covers the bytes from offset 8 up to the offset in `bytes`. It is also the digest of
+/// the group, and depends on every earlier group through `previous`, the preceding group's digest.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)
@@ -38,24 +37,19 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag that marks the last group of a transaction.
-  ///
-  /// It commits all groups with the same transaction number.
+  /// The flag of the last group of a transaction, which commits all groups of the transaction.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images that a header without void ranges can describe.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Returns the maximum number of void ranges that fit in a header that describes `imageCount`
-  /// images.
+  /// Returns how many void ranges fit in a header that describes `imageCount` images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }
 }
 
 /// A range of frames that a transaction wrote after a savepoint and then rolled back.
-///
-/// These frames are not part of the transaction.
 package struct VoidRange: Hashable, Sendable {
   package let first: FrameNumber
   package let last: FrameNumber
@@ -67,8 +61,7 @@ package struct VoidRange: Hashable, Sendable {
 
   /// Returns the ranges in ascending order, with overlapping and adjacent ranges merged.
   ///
-  /// Two ranges also count as adjacent if only header and footer slots of segments lie between
-  /// them.
+  /// Ranges with only header and footer slots between them also count as adjacent.
   package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
     var result: [VoidRange] = []
     for range in ranges.sorted(by: { $0.first < $1.first }) {
@@ -83,7 +76,6 @@ package struct VoidRange: Hashable, Sendable {
   }
 }
 
-/// The content of a group header.
 package struct GroupHeader: Hashable, Sendable {
   package struct Image: Hashable, Sendable {
     package let page: PageNumber
@@ -103,8 +95,7 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// The fields that accompany the commit mark, or `nil` if this is not the last group of a
-  /// transaction.
+  /// The commit mark's fields, or `nil` if this is not the last group of a transaction.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]
@@ -146,8 +137,7 @@ package struct GroupHeader: Hashable, Sendable {
     return digest
   }
 
-  /// Decodes a header and returns it with the digest of its group, or returns `nil` if the bytes
-  /// are not an intact header for `frame`.
+  /// Decodes a header and its digest, or returns `nil` if `frame` contains no intact header.
   package static func decode(
     _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
   ) -> (header: GroupHeader, digest: UInt64)? {

@@ -11,10 +11,7 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// The length of a row, in bytes.
-  ///
-  /// A row is half of a 512-byte sector and never crosses a sector boundary, so two processes that
-  /// write their rows at the same time cannot damage each other's row.
+  /// The length of a row in bytes: half a sector, so concurrent writes cannot damage other rows.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548
@@ -27,10 +24,7 @@ package struct HolderRow: Hashable, Sendable {
   package let opened: UInt64
   package let name: String
 
-  /// Creates a row.
-  ///
-  /// - Parameter name: The name of the process. If it is too long for the row, it is truncated at a
-  ///   character boundary.
+  /// Creates a row, truncating a name that is too long at a character boundary.
   package init(process: Int32, opened: UInt64, name: String) {
     self.process = process
     self.opened = opened
@@ -42,9 +36,6 @@ package struct HolderRow: Hashable, Sendable {
     self.name = String(fitting)
   }
 
-  /// Returns the encoded row.
-  ///
-  /// - Parameter seed: The store's seed, with which the hash of the row is computed.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)
@@ -63,7 +54,7 @@ package struct HolderRow: Hashable, Sendable {
 
   /// Decodes a row, or returns `nil` if the bytes are not a complete row of this store.
   ///
-  /// Characters in the name that are not safe to print on a terminal are replaced.
+  /// Replaces characters in the name that are not safe to print on a terminal.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {
     typealias Layout = HolderLayout
     guard bytes.count == Layout.rowByteCount,

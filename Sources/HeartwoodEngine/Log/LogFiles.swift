@@ -1,6 +1,4 @@
-/// The log segment files in a store's directory.
-///
-/// Thread-safe: all properties are immutable.
+/// The segment files of the log; thread-safe, because all properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -10,9 +8,7 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// Creates an object for the log files in `directory`.
-  ///
-  /// - Parameter pool: The pool of open descriptors, or `nil` to create a new pool.
+  /// Creates an object for the log files in `directory`, with a new pool if `pool` is `nil`.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil
@@ -26,8 +22,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns a copy of this object that has the given value of `isMapped` and shares the pool of
-  /// open descriptors.
+  /// Returns a copy with the given value of `isMapped`, which shares the pool of open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -46,14 +41,11 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// Segments that a checkpoint deletes in the meantime are skipped. Empty segments are skipped
-  /// too. They were left behind by a transaction that ran out of disk space or was rolled back.
+  /// Skips segments that a checkpoint deletes in the meantime, and empty segments, left by
+  /// transactions that ran out of disk space or were rolled back.
   ///
-  /// - Parameters:
-  ///   - last: The last segment to open.
-  ///   - known: Segments that are already open.
-  ///   - isMapped: Whether to map the segments. Mapped segments must have their full length,
-  ///     because accessing a mapping past the end of its file ends the process.
+  /// - Precondition: If `isMapped` is true, the segments have their full length, because accessing
+  ///   a mapping past the end of its file ends the process.
   package func openAll(
     from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
     isMapped: Bool
@@ -80,17 +72,14 @@ package final class LogFiles: Sendable {
     return SegmentTable(segments)
   }
 
-  /// Returns a scanner that reads the commits after `point` in the segments of `table`.
   package func scanner(
     of table: SegmentTable, from point: CommitPoint
   ) throws(StorageError) -> LogScanner {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens an existing segment for writing, even if another process created it.
-  ///
-  /// Returns `nil` if the segment does not exist, does not have its full length, has no valid
-  /// header, or belongs to another lineage.
+  /// Opens a segment for writing, or returns `nil` if it is missing, incomplete or of another
+  /// lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -102,7 +91,6 @@ package final class LogFiles: Sendable {
     pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
   }
 
-  /// Creates a `Segment` for a file that is already open.
   func segment(
     _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
   ) throws(StorageError) -> Segment {
@@ -111,10 +99,8 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether a segment exists, has its full length, and has a valid header of the given
-  /// lineage.
-  ///
-  /// Only then can frames of that lineage be written to the segment.
+  /// Returns whether frames of a lineage can be written to a segment: it exists, has its full
+  /// length, and has a valid header of that lineage.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)
@@ -130,9 +116,7 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Restores the full length of segments that are too short after a crash.
-  ///
-  /// The new bytes read as zeros.
+  /// Restores the full length of segments that are too short after a crash, by adding zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
     for segment in table.segments
     where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
@@ -140,15 +124,13 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Creates a segment file with its full length and its header.
+  /// Creates a segment file with its full length and its header; its name is not yet durable.
   ///
-  /// Any contents left by an earlier attempt are overwritten. The process that wrote them ended
-  /// before the file's name was durable, so no frame in the file was ever acknowledged. The file's
-  /// name is not yet durable when this method returns.
+  /// Overwrites the contents left by an earlier attempt. The process that wrote them ended before
+  /// the file's name was durable, so no frame in the file was ever acknowledged.
   ///
-  /// - Parameter isAhead: Whether the segment is created in advance. If so, it is filled with
-  ///   zeros, so that later commits need not change the file's metadata. A segment that is needed
-  ///   immediately is not filled.
+  /// - Parameter isAhead: Whether the segment is created in advance and therefore filled with
+  ///   zeros, so that later commits need not change the file's metadata.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
@@ -179,7 +161,6 @@ package final class LogFiles: Sendable {
       firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
   }
 
-  /// Reads the header of a segment, or returns `nil` if the header is not intact.
   package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
     try header { target throws(StorageError) in try segment.file.read(into: target, at: 0) }
   }
@@ -195,8 +176,7 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// - Parameter known: Segments that are already open. They are truncated first, because their
-  ///   descriptors can then be closed to free descriptors for the other segments.
+  /// Begins with the segments in `known`, to free their descriptors for the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

@@ -1,40 +1,30 @@
 /// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// The scanner accepts a commit on the basis of its group headers. Each header must be intact, must
-/// be at the frame that it names, and must continue the chain of digests. All headers must belong
-/// to one transaction, whose last group has the commit mark. Page images are verified only by
-/// ``verifyImages(of:)``. Recovery calls this method only for commits above the durable watermark,
-/// because earlier commits were synced, and corruption in them is detected when they are read.
+/// A commit is accepted on the basis of its group headers. Each header must be intact, must be at
+/// the frame that it names, and must continue the chain of digests. All headers must belong to one
+/// transaction, whose last group has the commit mark. Recovery verifies the page images of commits
+/// above the durable watermark only, because earlier commits were synced, and corruption in them is
+/// detected when they are read.
 ///
-/// If a segment has a footer, ``step(upTo:)`` reads all commits that end in the segment in one
-/// step. It does this only if the scanner started in an earlier segment. Otherwise, it would not
-/// know how many of the footer's commits precede its starting point.
+/// A footer is used only if the scanner started in an earlier segment. Otherwise, it would not know
+/// how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
   /// The last accepted commit.
-  ///
-  /// The search for the next commit starts after it.
   package private(set) var point: CommitPoint
-  /// The commit after which the scanner started.
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frame of each segment that begins with a new transaction.
-  ///
-  /// The key is the digest of the group that precedes the transaction.
+  /// The first frame of each segment that begins with a new transaction, by the preceding digest.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was read.
-  ///
-  /// It is remembered so that each footer is read only once.
+  /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
 
-  /// Creates a scanner that reads the log after `point`.
-  ///
-  /// - Complexity: One page read for each segment that starts after `point`.
+  /// Creates a scanner; reads one page for each segment that starts after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -47,7 +37,6 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // Skip a segment that starts at or before `point`, because no later transaction starts there.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
@@ -57,12 +46,9 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next step: a single commit, or all unread commits in a segment's footer.
+  /// Returns the next commit, or all unread commits in a segment's footer, or `nil` at the end.
   ///
-  /// Returns `nil` at the end of the log.
-  ///
-  /// - Parameter limit: The last frame that a footer may cover. A footer whose last commit is after
-  ///   this frame is ignored. If `limit` is `nil`, all footers are ignored.
+  /// - Parameter limit: The last frame that a footer may cover, or `nil` to ignore all footers.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
   /// - Complexity: One page read for each group of a commit, or one read of a footer.
   package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
@@ -72,9 +58,7 @@ package struct LogScanner {
     return try accept(commit)
   }
 
-  /// Returns the next commit, or `nil` at the end of the log.
-  ///
-  /// The commit is read from its headers even if there is a footer.
+  /// Returns the next commit, read from its headers, or `nil` at the end of the log.
   package mutating func next() throws(StorageError) -> LogStep? { try step(upTo: nil) }
 
   private mutating func accept(_ step: LogStep) throws(StorageError) -> LogStep {
@@ -86,8 +70,7 @@ package struct LogScanner {
 
   /// Checks that a commit that increases the page count contains an image of every new bitmap page.
   ///
-  /// Without this check, a wrong page count would make readers allocate memory for pages that do
-  /// not exist.
+  /// Otherwise, a wrong page count would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
     _ images: [LogStep.Image], upTo end: CommitPoint
   ) throws(StorageError) {
@@ -106,13 +89,11 @@ package struct LogScanner {
     geometry.segment(of: point.frame) == segment ? commitCount : 0
   }
 
-  /// Returns the commit that starts a new lineage after `point`, in this or a later segment, or
-  /// `nil` if there is none.
+  /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
-  /// If there is such a commit, the frames that directly follow `point` must be ignored: the
-  /// recovery that wrote the commit found those frames incomplete. They are now below the durable
-  /// watermark, so their images are not verified again, and recovery would otherwise accept them on
-  /// the basis of their headers alone.
+  /// The frames that directly follow `point` must then be ignored, because the recovery that wrote
+  /// the commit found them incomplete. They are now below the durable watermark, so recovery would
+  /// otherwise accept them on the basis of their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -120,8 +101,7 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the unread commits in the footer of the segment that contains the next frame, or `nil`
-  /// if that segment has no usable footer.
+  /// Returns the unread commits in the footer of the next frame's segment, or `nil` if it has none.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
@@ -142,7 +122,6 @@ package struct LogScanner {
       commitCount: footer.commitCount - metCount, isFooter: true)
   }
 
-  /// Returns the footer of a segment, or `nil` if the segment has no intact footer.
   package func footer(of number: UInt64) throws(StorageError) -> SegmentFooter? {
     guard let segment = table[number] else { return nil }
     let count = try segment.file.read(into: footerBlock.bytes, at: geometry.footerOffset)
@@ -171,17 +150,14 @@ package struct LogScanner {
     return GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
   }
 
-  /// Reads a frame into `block`.
-  ///
-  /// Returns `false` if the segment is missing or ends before the end of the frame.
+  /// Reads a frame into `block`, or returns `false` if the frame is missing or incomplete.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {
     guard let segment = table[geometry.segment(of: frame)] else { return false }
     return try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
       == geometry.pageByteCount
   }
 
-  /// Returns the complete transaction that starts at `start` and continues the chain of digests, or
-  /// `nil` if there is none.
+  /// Returns the complete transaction at `start` that continues the chain of digests, if any.
   private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
@@ -221,16 +197,13 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images in void ranges.
-  ///
-  /// Both lists are traversed together, in a single pass, because either may be long.
+  /// Removes the images in void ranges in a single pass, because either list may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // Do not trust the ranges, which were read from a file: clip them at `end`, and drop the ones
-    // that are then empty.
+    // The ranges were read from a file, so do not trust them.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

@@ -1,25 +1,17 @@
-/// One or more commits that were read from the log in one step.
-///
-/// A step is a single commit, or all remaining commits that end in a segment, read from the
-/// segment's footer.
+/// A single commit, or all remaining commits that end in a segment, read from its footer.
 package struct LogStep {
-  /// The last commit of the step.
   package var point: CommitPoint
   /// A generation that is known to be durable.
   ///
-  /// For a single commit, this is the largest watermark in its group headers. For a footer, this is
-  /// the footer's last commit, because footers are written only for synced commits.
+  /// For a footer, this is its last commit, because footers are written only for synced commits.
   package var durableWatermark: FrameNumber
   /// The page images, in log order, or in page order if they were read from a footer.
   ///
-  /// If a page occurs twice, the later image is the valid one.
+  /// If a page occurs twice, the later image is valid.
   package var images: [Image]
-  /// If the commit starts a new lineage, the previous lineage and its last generation; otherwise
-  /// `nil`.
+  /// The previous lineage if the commit starts a new one, or `nil`.
   package var ended: EndedLineage?
-  /// The number of commits in this step.
   package var commitCount = 1
-  /// Whether the step was read from a footer instead of group headers.
   package var isFooter = false
 
   package struct Image {

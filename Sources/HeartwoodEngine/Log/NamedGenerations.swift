@@ -1,6 +1,4 @@
-/// The layout of a row in the `kept` file.
-///
-/// The name of the generation follows these fields.
+/// The layout of a row in the `kept` file, before the name of the generation.
 package enum NamedGenerationLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
@@ -13,7 +11,6 @@ package enum NamedGenerationLayout {
 
 /// The named generations of a store.
 package struct NamedGenerations: Hashable, Sendable {
-  /// A named generation.
   package struct Row: Hashable, Sendable {
     package let lineage: UInt64
     package let generation: FrameNumber
@@ -49,7 +46,6 @@ package struct NamedGenerations: Hashable, Sendable {
       log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? NamedGenerations()
   }
 
-  /// Returns the contents of the `kept` file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = NamedGenerationLayout
     let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -79,8 +75,8 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt row is not
-  ///   skipped, because a maintenance run could then reclaim the generation that it names.
+  /// - Throws: `corrupt` if the bytes are damaged; a damaged row is not skipped, because a
+  ///   maintenance run could then reclaim the generation that it names.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

@@ -1,7 +1,5 @@
-/// The layout of the `map` file, after the header fields that all atomically replaced files have.
-///
-/// The fields described here are followed by the retained generations, the ended lineages, and the
-/// retained frames.
+/// The layout of the `map` file: these fields, the retained generations, the ended lineages, and
+/// the retained frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -29,11 +27,10 @@ package enum MapLayout {
 }
 
 /// The frames that can still be read in a partly reclaimed section of the log, and the generations
-/// that need these frames.
+/// that need them.
 ///
 /// The map covers the log from the state of the page file to the newest retained generation, and
-/// replaces the group headers in that section. A frame in that section that the map does not list
-/// may have been reclaimed.
+/// replaces the group headers in that section, where unlisted frames may have been reclaimed.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame with a page image that belongs to at least one retained generation.
   package struct RetainedFrame: Hashable, Sendable {
@@ -48,27 +45,20 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// A random number that identifies this map.
   package var serial: UInt64
-  /// The last frame of the state that the page file held when the map was created.
-  ///
-  /// Frames up to this one are not listed.
+  /// The last frame in the page file when the map was created; frames up to it are not listed.
   package var start: FrameNumber
-  /// The retained generations, in ascending order.
-  ///
-  /// There is at least one, and all pages of these generations can still be read.
+  /// The retained generations, in ascending order: at least one, all of whose pages can be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
   /// The retained frames, in ascending order.
   package var retainedFrames: [RetainedFrame]
-  /// The last commit that the map covers.
   package let end: CommitPoint
 
   /// The `map` file, whose magic number is "HEARTMAP".
   package static let file = AtomicFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
-  /// Creates a map.
-  ///
   /// - Precondition: There is at least one retained generation.
   package init(
     serial: UInt64, start: FrameNumber, retainedGenerations: [CommitPoint],
@@ -84,7 +74,6 @@ package struct RetainedFrameMap: Hashable, Sendable {
     end = retainedGenerations[retainedGenerations.count - 1]
   }
 
-  /// Returns the contents of the `map` file.
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = MapLayout
     let lineages = lineages.suffix(Limits.maxLineageCount)
@@ -121,7 +110,6 @@ package struct RetainedFrameMap: Hashable, Sendable {
     return block
   }
 
-  /// Reads the map, or returns `nil` if the file does not exist.
   package static func read(_ log: LogFiles) throws(StorageError) -> RetainedFrameMap? {
     func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
@@ -139,8 +127,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes differ from those that were written. A corrupt map is not
-  ///   ignored, because only the map shows which frames may be missing.
+  /// - Throws: `corrupt` if the bytes are damaged; a damaged map is not ignored, because only the
+  ///   map shows which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {

@@ -1,8 +1,7 @@
 /// One segment of the log: its file, and the file's mapping if the store maps files into memory.
 ///
-/// A segment object lives as long as a reader may use it. A mapped segment does not need a
-/// descriptor, because the mapping outlives the descriptor. The mapping also keeps the disk space
-/// of a deleted segment allocated until the last snapshot that holds the segment is released.
+/// It lives as long as a reader may use it. The mapping needs no descriptor, and keeps the disk
+/// space of a deleted segment allocated until the last snapshot that holds the segment is released.
 /// Thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
@@ -39,16 +38,13 @@ package final class Segment: Sendable {
 
 /// The log segments that one or more states may refer to, in ascending order.
 ///
-/// There may be gaps: if two segments are created together, a power cut may preserve the name of
-/// the later segment and lose the name of the earlier one. Neither segment contains frames in that
-/// case. A table is immutable: adding a segment creates a new table. A state retains its table, and
-/// therefore every mapping into which the state's readers may hold pointers.
+/// There may be gaps: a power cut may preserve the name of a segment and lose that of an earlier
+/// one that was created with it, if neither contains frames. A table is immutable. A state retains
+/// its table, and therefore every mapping into which the state's readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
-  /// The regions of all segments from the first to the last, including gaps.
-  ///
-  /// The verified bits of a gap are never set.
+  /// The regions from the first segment to the last; the verified bits of a gap are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
   package let regionCount: Int
   private let gapBits: VerifiedBits?
@@ -79,20 +75,16 @@ package final class SegmentTable: @unchecked Sendable {
   package subscript(number: UInt64) -> Segment? {
     guard number >= first else { return nil }
     let distance = Int(clamping: number - first)
-    // If no earlier segment is missing, the index is the distance from the first segment.
     if distance < segments.count, segments[distance].number == number { return segments[distance] }
     return segments.first { $0.number == number }
   }
 
-  /// Returns a copy of this table with one more segment at its end.
   package func appending(_ segment: Segment) -> SegmentTable {
     precondition(segments.isEmpty || segment.number > segments[segments.count - 1].number)
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns a table of the same files, with all of them mapped.
-  ///
-  /// Each file must already have its full length.
+  /// Returns a table of the same files, all mapped; each must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
     var mapped: [Segment] = []
     mapped.reserveCapacity(segments.count)
@@ -106,15 +98,13 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// The removed segments were created in advance. They contain no frames, and another process may
-  /// still replace their files.
+  /// Those were created in advance, so another process may still replace their files.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number` and without the deleted segments in
-  /// `gone`.
+  /// Returns this table without the segments below `number` and those in `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

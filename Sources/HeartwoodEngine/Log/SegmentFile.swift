@@ -1,21 +1,15 @@
-/// A segment's file, whose descriptor is opened on demand.
+/// A segment's file, whose descriptor is opened on demand; thread-safe.
 ///
-/// When the file is reopened, it must have the same device and inode number as before. Otherwise it
-/// is treated as deleted, because its name may now belong to another file. Thread-safe.
+/// A file with another device or inode number than before is treated as deleted, because its name
+/// may now belong to another file.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool
   private let access: FileAccess
-  /// The device and the inode number of the file.
   package let identity: FileIdentity
   private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
-  /// Creates an object for a segment whose file is already open.
-  ///
-  /// - Parameters:
-  ///   - number: The number of the segment.
-  ///   - file: The open file.
   init(
     _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
   ) throws(StorageError) {
@@ -29,7 +23,6 @@ package final class SegmentFile: Sendable {
 
   deinit { pool.remove(entry) }
 
-  /// Returns the open file, or `nil` if it was deleted.
   private func opened() throws(StorageError) -> (any File)? {
     try origin.requireOwn(path)
     if let file = pool.file(of: entry) { return file }
@@ -47,20 +40,17 @@ package final class SegmentFile: Sendable {
     return file
   }
 
-  /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads bytes into `target`, starting at `offset`, and returns the number of bytes read, which
-  /// is 0 if the file was deleted.
+  /// Reads bytes at `offset`, and returns how many were read, which is 0 if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
-  /// Writes bytes that must be synced later.
+  /// Writes bytes that must be synced later, and keeps the descriptor open until then.
   ///
-  /// The descriptor stays open until the sync. To limit the number of such descriptors, this method
-  /// may also sync the file that has waited longest for a sync. It then also throws any error of
-  /// that sync.
+  /// To limit the number of such descriptors, this method may also sync the file that has waited
+  /// longest for a sync, and throw that sync's error.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     // Record the write first, so that no other thread closes the descriptor during the write.
     // Closing the last open descriptor of the file could discard a write-back error.
@@ -89,9 +79,7 @@ package final class SegmentFile: Sendable {
     try present().setByteCount(count)
   }
 
-  /// Truncates the file to zero bytes.
-  ///
-  /// Bytes that were waiting for a sync are discarded too.
+  /// Truncates the file to zero bytes, and discards bytes that were waiting for a sync.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
     pool.recordEmptied(entry)

@@ -1,16 +1,13 @@
-/// A pool of open file descriptors for the segments of one log.
+/// A pool of open file descriptors for the segments of one log, limited in number; thread-safe.
 ///
-/// The number of descriptors is limited, however many segments there are. Opening a file beyond the
-/// limit closes the least recently used one. A descriptor through which bytes were written stays
-/// open until those bytes are synced, because the system may forget a write-back error once the
-/// file has no open descriptor. Mapped segments are read without a descriptor, so the descriptors
-/// of full and durable mapped segments are closed. Thread-safe.
+/// Opening a file beyond the limit closes the least recently used one. A descriptor through which
+/// bytes were written stays open until they are synced, because the system may forget a write-back
+/// error once the file has no open descriptor.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because the properties of the pool and of all entries are accessed only under
   // `lock`.
   private let fileSystem: any FileSystem
   private let lock = Lock()
-  /// The entries whose files are open.
   private var entries: [Entry] = []
   /// A logical clock that orders the uses of files and the writes to them.
   private var clock: UInt64 = 0
@@ -34,8 +31,8 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Opens the file at `path`, or returns `nil` if it does not exist.
   ///
-  /// If opening fails, for example because the process has no free descriptor, this method closes
-  /// the files that need not stay open, and tries again.
+  /// If opening fails, for example because no descriptor is free, this method closes files and
+  /// tries again.
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     do throws(StorageError) {
       return try fileSystem.open(path, access)
@@ -45,9 +42,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes all files that are not waiting for a sync.
-  ///
-  /// Returns `false` if there are none.
+  /// Closes all files that are not waiting for a sync, and returns whether there were any.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -56,8 +51,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// Removes an entry and returns its file, so that the caller can release the file outside the
-  /// lock.
+  /// Removes an entry and returns its file, so that the caller can release it outside the lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -67,7 +61,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entry.file
   }
 
-  /// Returns the file of an entry, or `nil` if it is not open.
   func file(of entry: Entry) -> (any File)? {
     lock.withLock {
       clock += 1
@@ -76,13 +69,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool.
+  /// Adds an open file to the pool, and returns it, or the file that another thread added first.
   ///
-  /// If too many files are open, this method closes the least recently used one that is not waiting
-  /// for a sync.
-  ///
-  /// - Returns: The entry's open file, which is `file` unless another thread has opened the file in
-  ///   the meantime.
+  /// If too many files are open, the least recently used one without unsynced bytes is closed.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in
@@ -102,18 +91,14 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entered
   }
 
-  /// Closes the descriptor of a segment that is no longer used.
   func remove(_ entry: Entry) {
     let closed = lock.withLock { close(entry) }
     withExtendedLifetime(closed) {}
   }
 
-  /// Records that a segment is mapped, so that reading it needs no descriptor.
   func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments before `segment`.
-  ///
-  /// All frames of these segments must have been synced.
+  /// Closes the descriptors of mapped segments before `segment`, which must be synced.
   func closeMapped(below segment: UInt64) {
     let closed = lock.withLock {
       let idle = entries.filter {
@@ -126,12 +111,10 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   // MARK: Writes and syncs
 
-  /// Records that bytes are about to be written to a file.
+  /// Records that bytes are about to be written, so that the descriptor stays open until a sync.
   ///
-  /// The file's descriptor then stays open until the file is synced.
-  ///
-  /// - Returns: If too many files are waiting for a sync, the file that has waited longest, and its
-  ///   entry; the caller must sync that file. Otherwise, `nil`.
+  /// If too many files are waiting for a sync, returns the one that has waited longest, which the
+  /// caller must sync.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1
@@ -145,7 +128,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Records the end of a write.
   func endWrite(_ entry: Entry) {
     lock.withLock {
       clock += 1
@@ -154,9 +136,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file.
-  ///
-  /// Writes that are in progress during the sync still need a later sync.
+  /// Syncs an open file; writes that are in progress during the sync still need a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

@@ -31,12 +31,10 @@ package enum SegmentFooterLayout {
   package static let magicNumber: UInt32 = 0x5446_5748
 }
 
-/// The summary of a segment whose frames are all durable: its last commit, and the location of the
-/// newest image of each page.
+/// The last commit of a segment whose frames are all durable, and the newest image of each page.
 ///
-/// A footer is a cache: it allows a scanner to read one footer for each segment instead of every
-/// group header. A footer is written when its last commit is known to be synced, so a valid footer
-/// is also a durable watermark.
+/// A footer is a cache: a scanner can read it instead of every group header. It is written when its
+/// last commit is known to be synced, so a valid footer is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -53,7 +51,6 @@ package struct SegmentFooter: Hashable, Sendable {
 
   /// The last commit that ends in the segment.
   package var point: CommitPoint
-  /// The number of commits that end in the segment.
   package var commitCount: Int
   /// The newest image of each page, in ascending order of page numbers.
   ///
@@ -66,13 +63,11 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length of the footer in bytes, which never exceeds the length of the segment's footer
-  /// slots.
+  /// The length in bytes, which never exceeds that of the segment's footer slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
 
-  /// Writes the footer of segment `number` to the start of `target`.
   package func encode(
     to target: MutableBytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) {
@@ -98,8 +93,7 @@ package struct SegmentFooter: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the footer, or returns `nil` if the bytes are not an intact footer of segment
-  /// `number`.
+  /// Decodes the footer, or returns `nil` if there is no intact footer of segment `number`.
   package static func decode(
     _ bytes: Bytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) -> SegmentFooter? {
@@ -127,8 +121,8 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Decodes the rows, or returns `nil` if their page numbers are not in ascending order, or if a
-  /// slot is 0 or greater than `lastSlot`.
+  /// Decodes the rows, or returns `nil` if their pages are not in ascending order or a slot is
+  /// invalid.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

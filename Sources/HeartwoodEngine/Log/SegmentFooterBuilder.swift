@@ -1,6 +1,4 @@
-/// Builds the footer of a segment from the commits that end in the segment.
-///
-/// The commits must be added in log order.
+/// Builds the footer of a segment from the commits that end in it, added in log order.
 package struct SegmentFooterBuilder {
   package let segment: UInt64
   private let geometry: Geometry
@@ -21,14 +19,12 @@ package struct SegmentFooterBuilder {
     for image in commit.images where image.frame >= first { images.append(image) }
   }
 
-  /// The footer for the commits added so far.
   package var footer: SegmentFooter {
     let sorted = images.sorted { ($0.page, $0.frame) < ($1.page, $1.frame) }
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // Of several images of a page, list only the last: the footer stands for all its commits at
-      // once.
+      // The footer stands for all its commits at once, so it lists the last image of each page.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

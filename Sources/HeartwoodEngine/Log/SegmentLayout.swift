@@ -1,6 +1,6 @@
-/// The layout of slot 0 of a segment, which contains the segment header instead of a frame.
+/// The layout of a segment header, which fills slot 0 of a segment, with zeros at its end.
 ///
-/// The hash (seed 0) covers the 72 bytes before it. The rest of the slot is zero.
+/// The hash (seed 0) covers the 72 bytes before it.
 package enum SegmentLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -23,7 +23,6 @@ package enum SegmentLayout {
   package static let magicNumber: UInt64 = 0x474F_4C54_5241_4548
 }
 
-/// The content of a segment header.
 package struct SegmentHeader: Hashable, Sendable {
   package let geometry: Geometry
   package let identity: StoreIdentity
@@ -48,7 +47,6 @@ package struct SegmentHeader: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the header, or returns `nil` if the bytes are not an intact header.
   package static func decode(_ bytes: Bytes) -> SegmentHeader? {
     typealias Layout = SegmentLayout
     guard bytes.count >= Layout.byteCount,

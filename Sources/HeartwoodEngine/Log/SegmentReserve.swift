@@ -1,24 +1,17 @@
-/// Manages the reserve: disk space for one segment, which is allocated in advance and used when the
-/// disk is full.
+/// Manages the reserve: disk space for one segment, allocated for use when the disk is full.
 ///
-/// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
-/// disk, so deleting data remains possible. The next maintenance run then frees disk space by
-/// deleting log segments, and allocates the reserve again.
+/// With it, a transaction that frees as many pages as it needs can commit even on a full disk, so
+/// deleting data remains possible. The next maintenance run allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
-
   private var reservePath: String { directory + "/" + Self.reserveName }
 
-  /// Returns whether the reserve exists.
-  ///
-  /// It no longer exists once it has become a segment.
+  /// Returns whether the reserve exists and has not yet become a segment.
   package func hasReserve() throws(StorageError) -> Bool {
     try fileSystem.open(reservePath, .read) != nil
   }
 
-  /// Allocates the reserve if it does not exist yet.
-  ///
-  /// Returns `false` if there is no space for it.
+  /// Allocates the reserve if it does not exist, or returns `false` if there is no space for it.
   package func fillReserve() throws(StorageError) -> Bool {
     let wanted = UInt64(geometry.segmentByteCount)
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
@@ -42,9 +35,8 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no complete reserve.
   ///
-  /// The segment's file is the renamed reserve, and the new name is not durable until the directory
-  /// is synced. Without a reserve, every process syncs the directory before it writes to a new
-  /// segment.
+  /// The segment's name is not durable until the directory is synced. Without a reserve, every
+  /// process syncs the directory before it writes to a new segment.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

@@ -1,10 +1,7 @@
-/// Performs maintenance runs when they are due.
+/// Performs maintenance runs when they are due, and releases lingering pins; thread-safe.
 ///
-/// The newest generation stays pinned for a short time after its last reader has gone. The
-/// maintenance thread also releases this lingering pin.
-///
-/// The maintenance thread references the components of the store, but never the store itself, so
-/// that a store without other references is deallocated. Thread-safe.
+/// The thread references the components of the store, but never the store itself, so that a store
+/// without other references is deallocated.
 final class Maintenance: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let files: StoreFiles
@@ -14,17 +11,13 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether maintenance is performed after each commit by the thread that calls `write`, instead
-  /// of by a background thread.
+  /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives the errors of background runs.
-  ///
-  /// It is called only once if consecutive runs fail with the same error.
+  /// The function that receives the errors of background runs, but not the same one repeatedly.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
-  /// The background thread, or `nil` if it is stopped or maintenance is inline.
   private var thread: SystemThread?
   private var isRunRequested = false
   private var runCount = 0
@@ -58,17 +51,13 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks for held generations.
-  ///
-  /// A generation that is held at two consecutive checks gets a holder lock.
+  /// The interval between checks for held generations, which get a holder lock at the second one.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Starts the thread and publishes that this process has the store open.
-  ///
-  /// This method does nothing if maintenance is inline. It may be called again after ``stop()``.
+  /// Starts the thread and publishes that this process has the store open, unless maintenance is
+  /// inline; may be called again after ``stop()``.
   func start() {
-    // A store with inline maintenance must behave deterministically, so it publishes no PID and no
-    // time.
+    // Inline maintenance must behave deterministically, so it publishes no PID and no time.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
@@ -94,12 +83,9 @@ final class Maintenance: @unchecked Sendable {
 
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
-  /// Call this method after each commit. With inline maintenance, this method performs the run and
-  /// creates the segment itself. Otherwise, it leaves both to the background thread, and waits for
-  /// a run only if the log grows faster than runs shorten it.
+  /// The background thread does both, unless maintenance is inline; this method waits for a run
+  /// only if the log grows faster than runs shorten it.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
-    // Create the next segment once half of the current one is used, so that writers need not wait
-    // for it.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
     let isDue =
@@ -122,12 +108,10 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Waits until a run has ended.
+  /// Waits until a run has ended, and returns `false` if that takes too long.
   ///
-  /// The caller must hold `lock`. The wait has a timeout, because a process that is suspended in
-  /// the middle of its run must not block the commits of other processes forever.
-  ///
-  /// - Returns: `false` if the timeout has expired.
+  /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
+  /// its run could block the commits of other processes forever.
   private func waitForRun() -> Bool {
     let count = runCount
     let clock = SystemThread.monotonicMilliseconds
@@ -139,10 +123,8 @@ final class Maintenance: @unchecked Sendable {
     return true
   }
 
-  /// Creates segments ahead of the writer, and seals full segments.
-  ///
-  /// Maintenance runs seal segments too, but if checkpoints are rare, many full segments can
-  /// accumulate between two runs.
+  /// Creates segments ahead of the writer, and seals full segments, many of which can accumulate
+  /// between two runs if checkpoints are rare.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()
@@ -164,15 +146,13 @@ final class Maintenance: @unchecked Sendable {
   /// Runs maintenance now, after waiting for any run in progress.
   ///
   /// - Parameters:
-  ///   - writesWatermark: Whether to write the header slot, which contains the durable watermark,
-  ///     even if no page is written.
-  ///   - isScheduled: Whether this is a scheduled run, which reclaims log space only if enough log
-  ///     has been written since the last reclamation.
+  ///   - writesWatermark: Whether to write the header slot even if no page is written.
+  ///   - isScheduled: Whether to reclaim log space only if enough log has been written since the
+  ///     last reclamation.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Clear the request before the run, not after it, because a request that is made during the run
-    // may need another run.
+    // Clear the request before the run, because one made during the run may need another run.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -183,8 +163,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the run before filling the reserve, which may fail, because threads wait for the
-    // record.
+    // Filling the reserve may fail, so first record the run, for which threads wait.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -221,8 +200,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Requests a run after an old generation has expired, if the log is long enough for a run to be
-  /// worthwhile.
+  /// Requests a run after an old generation has expired, if the log is long enough for one.
   func scheduleAfterExpiry() {
     lock.withLock {
       let counters = files.counters
@@ -234,8 +212,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Runs the loop of the background thread, which repeatedly does the work that is due and sleeps
-  /// until more work is due.
+  /// Runs the background thread's loop, which does the work that is due and sleeps in between.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -243,8 +220,7 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // Ignore any error: a writer that needs the segment tries to create it again, and throws
-        // the error if there still is one.
+        // Ignore any error: a writer that needs the segment tries to create it again.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -267,8 +243,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Clear `ages` before the check, not after it. Otherwise, if a pin started to linger just
-        // after the check, its request to be aged would be lost.
+        // Clear `ages` before the check, so that no request is lost if a pin starts to linger just
+        // after the check.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -280,8 +256,7 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // Ignore an error, because the next reader encounters it too.
         try? table.releaseCheckpointedSegments()
-        // Another process may have synced segments that this process wrote, so their descriptors
-        // can now be closed.
+        // Close descriptors of segments that another process may have synced.
         files.closeDurableSegments()
         lock.acquire()
       } else {
@@ -291,7 +266,6 @@ final class Maintenance: @unchecked Sendable {
     lock.release()
   }
 
-  /// The time until the next check for held generations, or `nil` if no generation is held.
   private var millisecondsToHolderCheck: UInt64? {
     nextHolderCheckAt.map { time in
       let now = SystemThread.monotonicMilliseconds

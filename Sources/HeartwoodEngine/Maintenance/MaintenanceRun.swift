@@ -12,33 +12,27 @@ public struct CheckpointResult: Hashable, Sendable {
   public var blockingGeneration: Generation?
 }
 
-/// One maintenance run.
+/// One maintenance run, which performs steps M1 to M4 of `Docs/Internals/Concurrency.md`.
 ///
-/// A run first decides which generations are dead. It then writes pages back to the page file,
-/// deletes segments, and reclaims frames that can no longer be read.
-///
-/// A run performs steps M1 to M4 of `Docs/Internals/Concurrency.md`. Runs are serialised by the
-/// maintenance lock. Readers do not wait for runs, with one exception: pinning a given generation
-/// waits while a run decides which generations are dead. A process may die at any step: before the
-/// decision is published, nothing has changed; after that, the next run completes the work.
+/// Runs are serialised by the maintenance lock. Readers do not wait for runs, with one exception:
+/// pinning a given generation waits while a run decides which generations are dead. A process may
+/// die at any step: before the decision is published, nothing has changed; after that, the next run
+/// completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
   let writerLock: WriterLock
-  /// The lineages that have ended, which are recorded in the header slot and the map.
+  /// The ended lineages, which are recorded in the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
-  /// Whether to write the header slot, which contains the durable watermark, even if no page is
-  /// written.
+  /// Whether to write the header slot, with the durable watermark, even if no page is written.
   let writesWatermark: Bool
-  /// The number of frames that must have been written before a new map is worth writing.
-  ///
-  /// They are counted from the end of the last map, or from the page file's state if that state is
-  /// newer or there is no map.
+  /// The number of new frames that make a new map worth writing, counted from the end of the last
+  /// map, or from the page file's state if that is newer.
   let minReclaimFrameCount: UInt64
 
-  /// The decision of a run.
+  /// What a run has decided to checkpoint and to retain.
   private struct Decision {
     /// The generation to which the page file advances.
     let low: FrameNumber
@@ -73,9 +67,8 @@ struct MaintenanceRun {
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, &result)
       } catch {
-        // If the disk is full, nothing that is still needed has been freed, and the next run starts
-        // over. After an I/O error, the system may regard pages as written that are not on disk, so
-        // disable writing.
+        // If the disk is full, nothing that is still needed has been freed. After an I/O error, the
+        // system may regard pages as written that are not on disk, so disable writing.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -84,8 +77,7 @@ struct MaintenanceRun {
     }
   }
 
-  /// M1.3 to M1.11: publishes the floor, decides which generations stay alive, and publishes the
-  /// decision.
+  /// M1.3 to M1.11: publishes the floor, and decides which generations stay alive.
   private func decide(_ map: RetainedFrameMap?) throws(StorageError) -> Decision {
     let counters = files.counters
     counters.store(counters.epoch | 1, CountersLayout.epoch)
@@ -100,9 +92,8 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // `liveElsewhere` excludes this process's own pins, so add them. Read them only after
-    // publishing the floor, so that any pin that is missing from the list sees the new floor and
-    // retries.
+    // Add this process's own pins, which `liveElsewhere` excludes. Read them only after publishing
+    // the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so the run finds at least one of the two.
@@ -128,10 +119,8 @@ struct MaintenanceRun {
       retainedGenerations: published.olderRetained + [published.newestRetained])
   }
 
-  /// Returns whether a new map is worth writing.
-  ///
-  /// A new map is worth writing if enough frames have been written since the last map, or if the
-  /// last map retains frames for generations that are no longer held.
+  /// Returns whether a new map is worth writing: enough frames have been written since the last
+  /// map, or that map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -173,12 +162,10 @@ struct MaintenanceRun {
     sealing.seal(upTo: table.durable)
   }
 
-  /// Completes M3.4 and M3.5 for an earlier run whose process died after it had written a header
-  /// slot and before it raised `checkpointed`.
+  /// Completes M3.4 and M3.5 for a process that died after it had written a header slot.
   ///
-  /// So far, readers may use only the state in the other slot, and this run will overwrite that
-  /// slot. Without this step, readers could therefore not locate any generation until the end of
-  /// the run.
+  /// Readers still use the state in the other slot, which this run overwrites. Without this step,
+  /// they could not locate any generation until the end of the run.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -195,15 +182,12 @@ struct MaintenanceRun {
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
   }
 
-  /// M3: advances the page file to `low`.
-  ///
-  /// - Returns: The commit that the page file now holds, or `nil` if it has not advanced.
+  /// M3: advances the page file to `low`, and returns its new commit, or `nil` if it is unchanged.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // If another process has run a checkpoint in the meantime, discard what this process knows
-      // about the earlier contents of the page file.
+      // If another process has run a checkpoint, discard what is known about the earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
@@ -229,8 +213,7 @@ struct MaintenanceRun {
 
   /// M3.6: prunes the newest states and truncates the page file, under the writer lock.
   ///
-  /// The pruned states no longer refer to checkpointed frames or deleted segments. The page file
-  /// keeps the pages of the checkpointed state and of every state in use in this process.
+  /// The page file keeps the pages of every state in use in this process.
   private func prune(
     _ checkpointed: FrameNumber, _ gone: Set<UInt64>, _ advanced: CommitPoint?
   ) throws(StorageError) {
@@ -241,15 +224,13 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`: the newest durable state, a live state, or a state that is rebuilt
-  /// from the log.
+  /// Returns the state at `low`, which is rebuilt from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
     return try files.state(at: decision.low)
   }
 
-  /// Returns the page locations of a generation to retain.
   private func retainedGeneration(
     _ generation: FrameNumber, _ decision: Decision
   ) throws(StorageError) -> LogReclamation.RetainedGeneration {
@@ -261,18 +242,14 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes back to the page file every page that is in use in `state` and newer than the
-  /// page file's state.
+  /// M3.1: writes back the pages of `state` that are newer than the page file's state, and returns
+  /// their number.
   ///
-  /// Returns the number of pages written.
-  ///
-  /// Pages are written in page order, with one write for up to 256 adjacent pages. Each page is
-  /// verified before it is copied.
+  /// Pages are written in page order, up to 256 at once, and verified before they are copied.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Free pages at the end are not written, but the file must still be long enough for readers
-    // that map them. Commits have already allocated this space, unless a power cut undid the
-    // allocation.
+    // Free pages at the end are not written, but the file must be long enough for readers that map
+    // them; a power cut may have undone the allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -315,9 +292,7 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// M3.3 and M3.4: writes a new header, and syncs the page file.
-  ///
-  /// The newest valid header is kept, and the other slot is overwritten.
+  /// M3.3 and M3.4: overwrites the older header slot, and syncs the page file.
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)
@@ -333,10 +308,8 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes every segment that contains only checkpointed frames, and returns the numbers of these
-  /// segments.
-  ///
-  /// These may include segments that an earlier run did not delete because its process died.
+  /// Deletes and returns the segments that contain only checkpointed frames, including segments
+  /// that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

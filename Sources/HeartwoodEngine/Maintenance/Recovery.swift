@@ -26,10 +26,10 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// Finds the newest complete commit in the files of a store.
+/// Finds the newest complete commit in the files of a store (R1.3 and R1.4 of
+/// `Docs/Internals/Concurrency.md`), without changing them.
 ///
-/// The initialiser performs steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`, and only reads
-/// files. The result must not be used before ``syncAll(_:)`` has been called.
+/// - Important: Do not use the result before ``syncAll(_:)`` has been called.
 package struct Recovery {
   package var point: CommitPoint { walk.point }
   package var index: PageIndex { walk.index }
@@ -45,10 +45,6 @@ package struct Recovery {
 
   /// Reads the log after `start`, and finds the newest complete commit.
   ///
-  /// - Parameters:
-  ///   - header: The newest header slot.
-  ///   - slots: Both header slots, as read from the page file.
-  ///   - start: Where to start reading the log: at the page file's state, or at the end of the map.
   /// - Throws: `corrupt` if a frame that had been synced is missing or damaged.
   package init(
     header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
@@ -62,8 +58,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // A map ends at a commit that was durable when the map was written, so that commit counts as a
-    // watermark too.
+    // The commit at the end of a map was durable when the map was written, so it is a watermark
+    // too.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -75,8 +71,7 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// R1.3: reads commits from group headers or footers, and verifies the images of the commits
-  /// above the durable watermark.
+  /// R1.3: reads commits, and verifies the images of those above the durable watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
@@ -84,8 +79,7 @@ package struct Recovery {
     while let step = try scanner.step() {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
-      // This step may have raised the durable watermark. Commits up to the watermark were synced
-      // and need no verification, so drop them.
+      // Commits up to the watermark were synced and need no verification, so drop them.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
@@ -107,13 +101,10 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: checks that the walk stopped at the end of the log or at an unfinished commit, and not
-  /// at a damaged frame that had been synced.
+  /// R1.4: checks that the walk did not stop at a damaged frame that had been synced.
   ///
-  /// Any valid group header or footer after the end of the walk can raise the durable watermark.
-  ///
-  /// - Throws: `corrupt` if the watermark is after the end of the walk, because a synced frame is
-  ///   then missing or damaged.
+  /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
+  ///   durable watermark above that end.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)
@@ -140,9 +131,8 @@ package struct Recovery {
 
   /// R1.5: syncs all commits that were found, before any of them is used.
   ///
-  /// Segments that end at or below the watermark are already durable. They are skipped, because
-  /// even a sync of a file without dirty pages waits for the disk to flush its cache, and a long
-  /// log has many files.
+  /// Segments that are already durable are skipped, because even a sync of a file without dirty
+  /// pages waits for the disk to flush its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments
     where log.geometry.lastFrame(of: segment.number) > durableWatermark {

@@ -1,10 +1,9 @@
 /// Seals segments that are full and durable: writes their footers, so that opening the store does
 /// not need to read their group headers.
 ///
-/// A footer is a cache. It is not synced separately, and if writing it fails, the segment merely
-/// has no footer. An error while reading the log is ignored, because the next reader of the log
-/// encounters it too. No footer is written for the segment in which the page file's state ends,
-/// because the earlier commits in that segment are no longer known.
+/// A footer is a cache, so errors are ignored, and it is not synced separately. No footer is
+/// written for the segment in which the page file's state ends, because the earlier commits in that
+/// segment are no longer known.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles
@@ -18,9 +17,8 @@ final class Sealing: @unchecked Sendable {
     reached = files.start
   }
 
-  /// Seals the full segments after the page file's state, up to a durable state.
+  /// Seals the full segments after the page file's state, up to a state that is known to be synced.
   ///
-  /// - Parameter durable: A state that is known to be synced.
   /// - Complexity: One page read for each group since the last call, and one write for each sealed
   ///   segment.
   func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
@@ -34,7 +32,6 @@ final class Sealing: @unchecked Sendable {
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
-      // This commit ends in a later segment, so the footer that is being built is complete.
       if let full = building, full.segment < segment {
         finish(full, durable.segments)
         building = nil
@@ -55,9 +52,7 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the commit after which to start reading group headers.
-  ///
-  /// The result is never older than the page file's state or the end of the map.
+  /// Returns where to start reading: not before the page file's state or the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

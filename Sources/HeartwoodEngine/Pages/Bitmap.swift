@@ -1,15 +1,10 @@
-/// Reads bitmap pages.
-///
-/// Each bit of a bitmap page represents one page, and is set if that page is in use.
+/// Reads bitmap pages, in which the bit of each page in use is set.
 package enum Bitmap {
-  /// Returns whether bit number `bit` of a bitmap page is set.
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the number of the first bit that equals `isSet`, or `nil` if there is none.
-  ///
-  /// The search starts at bit `first` and ends before bit `count`.
+  /// Returns the first bit in `first..<count` that equals `isSet`, or `nil` if there is none.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

@@ -1,7 +1,5 @@
 /// The layout of a bitmap page: the common header, followed by one bit for each page.
 ///
-/// A bit is set if its page is in use.
-///
 /// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
 /// its own. The bits for pages that do not exist are zero.
 package enum BitmapLayout {
@@ -11,10 +9,7 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// Returns the page numbers of the bitmaps that must be created when the page count grows from
-  /// `before` to `after`.
-  ///
-  /// The bitmap in page 0 is never included.
+  /// Returns the page numbers of the bitmaps to create when the page count grows, except page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

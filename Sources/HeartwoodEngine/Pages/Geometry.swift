@@ -1,28 +1,21 @@
 /// The sizes that a store was created with, and the resulting positions of its frames and pages.
 ///
-/// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
-/// them.
+/// The sizes are fixed for the lifetime of a store, and every header slot and segment header
+/// repeats them.
 package struct Geometry: Hashable, Sendable {
   /// The number of bytes in a page and in a log frame, which is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, including its header and footer.
-  ///
-  /// It is a power of two.
+  /// The number of slots in a log segment, including header and footer; a power of two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
-  /// The binary logarithm of the page size in bytes.
   package let pageShift: Int
-  /// The binary logarithm of the number of slots in a segment.
   package let segmentShift: Int
 
   /// The offset of page 0 in the page file, after the two header slots and the gap between them.
   package static let firstPageOffset: UInt64 = 131_072
 
   /// Creates the geometry of a new store, or returns `nil` if the sizes are not allowed.
-  ///
-  /// The footer of a segment needs 64 bytes for its header and 16 bytes for each frame (page, slot
-  /// and hash).
   package init?(pageByteCount: Int, segmentByteCount: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       segmentByteCount > 0, segmentByteCount <= Limits.maxSegmentByteCount
@@ -33,8 +26,7 @@ package struct Geometry: Hashable, Sendable {
       footerFrames: Self.footerFrames(pageByteCount, frames))
   }
 
-  /// Creates a geometry from the values in a header, or returns `nil` if no store can have these
-  /// values.
+  /// Creates a geometry from a header, or returns `nil` if no store can have these values.
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,
@@ -64,19 +56,15 @@ package struct Geometry: Hashable, Sendable {
     Int(truncatingIfNeeded: frame) & (framesPerSegment &- 1)
   }
 
-  /// Returns the offset of a frame in its segment, in bytes.
   package func offset(of frame: FrameNumber) -> UInt64 { UInt64(slot(of: frame)) << pageShift }
 
-  /// Returns the first frame of a segment, which is in slot 1; slot 0 contains the segment's
-  /// header.
+  /// Returns the first frame of a segment, in slot 1, after the segment's header.
   package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
 
-  /// Returns the last frame of a segment.
   package func lastFrame(of segment: UInt64) -> FrameNumber {
     lastSlot(of: segment) - UInt64(footerFrames)
   }
 
-  /// The offset of the footer in a segment file, in bytes.
   package var footerOffset: UInt64 {
     UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
   }
@@ -86,10 +74,7 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether a slot holds a frame, rather than part of a segment's header or footer.
-  ///
-  /// Slots are numbered consecutively through all segments, so the number of a slot that holds a
-  /// frame is the frame's number.
+  /// Returns whether a slot contains a frame, whose number then equals the slot's index.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames
@@ -101,11 +86,9 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // The number to add to the index of a header or footer slot to get an index in the segment that
-  // contains the next frame: the same segment for slot 0, the next segment for a footer slot.
+  // The offset from a header or footer slot to a slot in the next frame's segment.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
-  /// Returns the frame that is `count` frames after `frame`.
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {
     var result = frame
     var remaining = count
@@ -123,19 +106,16 @@ package struct Geometry: Hashable, Sendable {
     return result
   }
 
-  /// Returns the offset of a page in the page file, in bytes.
   package func offset(ofPage page: PageNumber) -> UInt64 {
     Self.firstPageOffset + UInt64(page) << pageShift
   }
 
-  /// Returns the file name of a segment.
   package func segmentName(_ segment: UInt64) -> String {
     let digits = String(firstFrame(of: segment), radix: 16)
     return "wal-" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns the segment with the given file name, or `nil` if no segment of this geometry has that
-  /// name.
+  /// Returns the segment with the given file name, or `nil` if no segment has that name.
   package func segment(named name: String) -> UInt64? {
     guard name.hasPrefix("wal-"), name.utf8.count == 20,
       let frame = UInt64(name.dropFirst(4), radix: 16), frame > 0

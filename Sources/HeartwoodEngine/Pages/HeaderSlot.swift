@@ -1,7 +1,7 @@
 /// The layout of a header slot in the page file.
 ///
-/// The page file has two slots, at offsets 0 and 65,536. They are written alternately, so that one
-/// of them is always intact. The hash (seed 0) covers the 4,088 bytes before it.
+/// Two slots are written alternately, so that one of them is always intact. The hash (seed 0)
+/// covers the 4,088 bytes before it.
 package enum HeaderSlotLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -44,9 +44,8 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed for the hashes of pages and frames.
-  ///
-  /// Because every store has its own seed, a page from another store fails verification.
+  /// The seed for the hashes of pages and frames, which differs for each store, so that a page from
+  /// another store fails verification.
   package var seed: UInt64 { low }
 }
 
@@ -56,7 +55,6 @@ package struct CommitPoint: Hashable, Sendable {
   package var frame: FrameNumber
   /// The digest of the commit's last group, which the header of the next group repeats.
   package var digest: UInt64
-  /// The lineage that the commit belongs to.
   package var lineage: UInt64
   /// The number of pages in the page file after the commit, in use or free.
   package var pageCount: PageNumber
@@ -73,7 +71,6 @@ package struct CommitPoint: Hashable, Sendable {
     self.time = time
   }
 
-  /// The commit point of an empty store.
   package static let empty = CommitPoint(frame: 0, digest: 0, lineage: 0, pageCount: 0, time: 0)
 }
 
@@ -93,7 +90,7 @@ package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
   package var sequence: UInt64
-  /// The commit whose state the page file holds: the checkpointed generation.
+  /// The commit whose state the page file contains.
   package var checkpointed: CommitPoint
   /// The durable watermark: a generation that had been synced when this slot was written.
   package var durableUpTo: FrameNumber
@@ -142,7 +139,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
-  ///   impossible geometry (these are not corruption, because the slot is intact); `corrupt` for an
+  ///   impossible geometry, none of which is corruption in an intact slot; `corrupt` for an
   ///   impossible frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
@@ -161,8 +158,9 @@ package struct HeaderSlot: Hashable, Sendable {
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
-        "The store uses features (\(String(features, radix: 2)) in binary) that this program does "
-          + "not support. Open the store with a newer program.", file: "pages")
+        "The store uses features that this program does not support (feature flags "
+          + "\(String(features, radix: 2)) in binary). Open the store with a newer program.",
+        file: "pages")
     }
     guard
       let geometry = Geometry(
@@ -201,10 +199,7 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots from the page file.
-  ///
-  /// The slots are never read from a copy in memory, because another process may have written a
-  /// slot since the copy was made.
+  /// Reads both slots from the file, because another process may have written one in the meantime.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }
@@ -221,9 +216,7 @@ package struct HeaderSlot: Hashable, Sendable {
     slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
   }
 
-  /// Returns the valid slot with the higher sequence number.
-  ///
-  /// - Throws: `corrupt` if neither slot is valid.
+  /// Returns the newest valid slot, or throws `corrupt` if neither is valid.
   package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
     guard let newest = newest(slots) else {
       throw .corrupt(

@@ -1,16 +1,14 @@
 /// A bounded cache of verified pages, used when files are not mapped.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so that two readers never load the same page twice. A pinned page is never evicted to make room,
-/// so the cache can exceed its limit while all its pages are pinned.
+/// so that two readers never load the same page twice. Pinned pages are never evicted, so the cache
+/// can exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
-  /// The location that a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page
-  /// file.
+  /// The location of a page: `frame << 1 | 1` in the log, or `page << 1` in the page file.
   package typealias Location = UInt64
 
-  /// One cached page.
   package final class Entry {
     let location: Location
     let block: ByteBlock
@@ -48,9 +46,7 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`.
-  ///
-  /// If the page is not cached, `load` is called to read and verify it.
+  /// Pins and returns the page at `location`, calling `load` to read and verify an uncached page.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -65,8 +61,7 @@ package final class PageCache: @unchecked Sendable {
       }
       shard.misses += 1
       let entry = Entry(location: location, block: ByteBlock(count: pageByteCount), shard: number)
-      // Insert the entry only after `load` succeeds, so that a page that fails verification is read
-      // again the next time.
+      // Insert the entry only now, so that a page that fails verification is read again.
       try load(entry.block.bytes)
       makeRoom(in: shard)
       shard.entries[location] = entry
@@ -89,15 +84,13 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts all pages that were read from `frame` or later frames, which are about to be
-  /// overwritten.
+  /// Evicts all pages from `frame` and later frames, which are about to be overwritten.
   package func forgetFrames(from frame: UInt64) {
     let first = frame << 1 | 1
     forget(where: { $0 & 1 == 1 && $0 >= first })
   }
 
-  /// Evicts all pages that were read from the page file, because another process may have changed
-  /// it.
+  /// Evicts all pages of the page file, because another process may have changed it.
   package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
 
   private func forget(where isGone: (Location) -> Bool) {
@@ -112,8 +105,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts pages that have not been used since the clock hand last passed them, until there is
-  /// room for one more page.
+  /// Makes room for a page by evicting pages not used since the clock hand last passed them.
   private func makeRoom(in shard: Shard) {
     var steps = shard.order.count * 2
     while shard.order.count >= entriesPerShard, steps > 0 {
@@ -133,7 +125,6 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// The number of pinned pages; zero if there are no readers.
   package var pinnedCount: Int {
     shards.reduce(0) { sum, shard in
       sum + shard.lock.withLock { shard.order.count { $0.pins > 0 } }

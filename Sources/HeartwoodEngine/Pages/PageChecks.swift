@@ -1,20 +1,16 @@
-/// A function that checks the structure of a page whose hash is correct.
+/// A function that describes a fault in a page whose hash is correct, or returns `nil`.
 ///
-/// It returns a description of a fault, or `nil` if the structure is valid. A higher layer provides
-/// the function, because this layer does not know what a page contains.
+/// A higher layer provides it, because this layer does not know what a page contains.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// Verifies pages when this process first reads them, and stamps pages before they are written to
-/// the log.
+/// Verifies pages when they are first read, and stamps pages before they are written to the log.
 package enum PageChecks {
-  /// Computes the hash that the header of this page must contain.
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to the given page.
-  ///
-  /// The caller must check the frame number.
+  /// Checks that the bytes are intact and belong to the page; the caller must check the frame
+  /// number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {

@@ -2,9 +2,8 @@ import Synchronization
 
 /// The page file, which contains two header slots, followed by the pages.
 ///
-/// The file is mapped in windows that are created on first use and never move, so that a pointer
-/// into a window stays valid while the store is open. Thread-safe; `lock` guards the creation of
-/// windows.
+/// The file is mapped in windows that never move, so that a pointer into a window stays valid while
+/// the store is open. Thread-safe; `lock` guards the creation of windows.
 package final class PageFile: @unchecked Sendable {
   // @unchecked because `windows` is accessed only under `lock`.
   package let file: any File
@@ -19,13 +18,10 @@ package final class PageFile: @unchecked Sendable {
 
   /// The smallest step by which the file grows, large enough to be worth a system call.
   ///
-  /// A larger file grows by larger steps, each at most an eighth of the file, up to the largest
-  /// step.
+  /// A larger file grows by at most an eighth, up to the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
-  /// The largest step by which the file grows.
   private static let greatestStepByteCount: UInt64 = 16 << 20
 
-  /// One mapped range of the page file.
   package struct Window {
     let mapping: Mapping
     let bits: VerifiedBits
@@ -34,8 +30,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The number of bytes in a window, which is large enough that few windows are needed, and small
-  /// enough for any address space.
+  /// The number of bytes in a window: few windows are needed, and one fits in any address space.
   package static let windowByteCount = 1 << 30
 
   package init(file: any File, geometry: Geometry, isMapped: Bool) {
@@ -44,13 +39,12 @@ package final class PageFile: @unchecked Sendable {
     self.isMapped = isMapped
   }
 
-  /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Creates any windows that are still needed to cover `pageCount` pages, and returns all windows.
+  /// Returns all windows, after creating those that are needed to cover `pageCount` pages.
   ///
-  /// The result has fewer windows if the file system does not support mappings, and none if the
-  /// store does not map files.
+  /// There are fewer if the file system does not support mappings, and none if files are not
+  /// mapped.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -64,25 +58,23 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state that the file holds, and discards what is known about an earlier state.
+  /// Records the state of the file, and discards what is known if another process wrote it.
   ///
-  /// If another process wrote the state, all verified bits, the known length and all cached pages
-  /// of the file are discarded. Call this method before you read pages through an index that was
-  /// built from this state of the file. Readers of an older state are not affected, because they
-  /// find every page that has changed since then in the log.
+  /// Call this method before you read pages through an index that was built from this state.
+  /// Readers of an older state are not affected: they find every page that has changed since then
+  /// in the log.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last, because a thread that sees it assumes that everything above has been
+      // Store the state last: a thread that sees it assumes that everything above has been
       // discarded.
       state.store(checkpointed, ordering: .releasing)
     }
   }
 
-  /// The state for which the verified bits, the known length and the cache are valid.
   package var knownState: FrameNumber { state.load(ordering: .acquiring) }
 
   /// Records a state that this process itself has written to the file.
@@ -101,12 +93,10 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file holds the complete page.
+  /// Returns whether the file contains the complete page, with at most one system call.
   ///
   /// Check this before reading a page through a mapping, because accessing a mapping past the end
   /// of the file is fatal.
-  ///
-  /// - Complexity: One system call if the page is beyond the known length of the file.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
     let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
     if end <= knownByteCount.load(ordering: .acquiring) { return true }
@@ -118,8 +108,6 @@ package final class PageFile: @unchecked Sendable {
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
   /// - Complexity: No system call if the space is known to exist and cannot have been truncated.
-  ///   Otherwise, one system call, and a few more if space must be allocated, which is rare because
-  ///   space is allocated in steps.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
@@ -130,25 +118,22 @@ package final class PageFile: @unchecked Sendable {
         try file.reserve(byteCount: reservedByteCount(pageCount))
       } catch {
         guard error.kind == .diskFull else { throw error }
-        // The disk is almost full, so allocate only the space that is needed now.
         try file.reserve(byteCount: needed)
       }
       _ = try measure()
     }
   }
 
-  /// Truncates the file to `pageCount` pages and the space that ``reserve(_:mayHaveBeenCut:)`` adds
-  /// to them.
+  /// Truncates the file to `pageCount` pages and the space that is reserved beyond them.
   ///
-  /// The caller must ensure that no other thread or process reserves space at the same time, and
-  /// that no state that has readers contains more pages.
+  /// - Precondition: No other thread or process reserves space at the same time, and no state that
+  ///   has readers contains more pages.
   package func cut(_ pageCount: PageNumber) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // Clear the verified bits of the pages beyond the new end: if the file grows again, those
-      // pages will have other contents.
+      // If the file grows again, the pages beyond the new end will have other contents.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -156,8 +141,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Returns the length in bytes of a file for `pageCount` pages, rounded up to a step that grows
-  /// with the file, so that small commits rarely allocate space.
+  /// Returns the file length in bytes for `pageCount` pages, rounded up to a step that grows with
+  /// the file, so that small commits rarely allocate space.
   package func reservedByteCount(_ pageCount: PageNumber) -> UInt64 {
     let needed = geometry.offset(ofPage: pageCount)
     let greatestPower = UInt64(1) << UInt64(63 - (needed / 8).leadingZeroBitCount)
@@ -165,18 +150,15 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Returns the length of the file, and records it as the known length.
-  ///
-  /// The caller must hold the lock, so that no truncation is missed.
+  /// Records and returns the file's length; the caller holds the lock, so that no truncation is
+  /// missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)
     return found
   }
 
-  /// Reads a page, and returns the number of bytes read.
-  ///
-  /// This number is smaller than the page size if the file ends before the end of the page.
+  /// Reads a page and returns the byte count, which is smaller if the file ends within the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

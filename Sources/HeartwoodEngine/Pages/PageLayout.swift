@@ -4,9 +4,7 @@ package enum PageKind: UInt8, Sendable {
   case leaf = 1
   /// Separator keys and child pages of a tree.
   case branch = 2
-  /// A bitmap with one bit for each page in a range of the page file.
-  ///
-  /// A bit is set if its page is in use.
+  /// One bit for each page in a range of the page file.
   case bitmap = 3
   /// Bytes of a value that is too large for a leaf.
   case overflow = 4
@@ -21,9 +19,8 @@ package enum PageKind: UInt8, Sendable {
 ///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
-/// The hash covers all following bytes of the page, and is seeded with the store's identity.
-/// Wherever a page is read from, the header therefore identifies the page (number, kind, tree and
-/// level), its store, and its age (the log frame to which it was written).
+/// The hash covers all following bytes, and is seeded with the store's identity. The header
+/// therefore identifies the page, its store, and its age (the log frame to which it was written).
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

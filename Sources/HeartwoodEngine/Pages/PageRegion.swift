@@ -1,8 +1,6 @@
 package import Synchronization
 
-/// A range of mapped pages, and one verified bit for each of them.
-///
-/// A verified bit is set once this process has verified the page.
+/// A range of mapped pages, and a bit for each page that this process has verified.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering. If a bit is lost or seen
 /// late, the only effect is that the page is verified again.
@@ -25,9 +23,7 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The verified bits of one region.
-///
-/// Their memory is freed when this object is deallocated.
+/// The verified bits of one region, whose memory is freed when this object is deallocated.
 package final class VerifiedBits: @unchecked Sendable {
   // @unchecked because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -39,7 +35,6 @@ package final class VerifiedBits: @unchecked Sendable {
     for word in 0..<count { (words + word).initialize(to: Atomic(0)) }
   }
 
-  /// Clears the bit at `first` and all later bits.
   package func clear(from first: Int) {
     var position = first
     while position < count * 64 {

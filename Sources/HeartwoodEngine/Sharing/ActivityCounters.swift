@@ -24,9 +24,7 @@ public struct StoreActivity: Hashable, Sendable {
   public var verifiedPageCount = 0
 }
 
-/// The activity counts of one open store.
-///
-/// Thread-safe.
+/// The activity counts of one open store; thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

@@ -1,13 +1,12 @@
 import Synchronization
 
-/// Notifies observers in this process and in other processes of new commits.
+/// Notifies observers in this process and in other processes of new commits; thread-safe.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received, so a signal that arrives late, twice or once for several commits does no harm. A
-/// process holds a lock byte while it observes the store. A process that commits touches the
-/// `locks` file only while another process holds that byte. If a process dies between its commit
-/// and its signal, observers still find the commit, because they check the newest generation once a
-/// second. Thread-safe.
+/// process that commits touches the `locks` file only while another process holds the observers'
+/// lock byte. If a process dies between its commit and its signal, observers still find the commit,
+/// because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -24,9 +23,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The ID of the current observer thread.
-  ///
-  /// An observer thread with any other ID stops.
+  /// The ID of the current observer thread; a thread with any other ID stops.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -35,13 +32,11 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of `othersObserve`, the cached result of the check for observers in other
-  /// processes.
+  /// The maximum age of `othersObserve`, the cached check for observers in other processes.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer checks for commits while other processes may not know of the
-  /// observer yet, or if the file system cannot watch the file.
+  /// The interval of checks while other processes may not know of the observer, or without a watch.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -54,19 +49,16 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// N2: signals a commit that is now visible.
   ///
-  /// - Complexity: Without observers, one clock read, and at most one lock query every tenth of a
-  ///   second.
+  /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
     // The fence orders the publication of the commit before the check for observers. An observer
-    // registers before it checks for commits, so either this thread finds the observer, or the
-    // observer finds the commit.
+    // registers before it checks for commits, so one of the two finds the other.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, other processes are not notified, but their observers find the commit
-      // at their next check.
+      // If the query fails, observers in other processes find the commit at their next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -75,9 +67,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer.
-  ///
-  /// Each call must be balanced by a call to ``removeObserver()``.
+  /// Adds an observer, until the matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -86,7 +76,6 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// Removes an observer.
   package func removeObserver() {
     let ended = lock.withLock {
       observerCount -= 1
@@ -96,7 +85,6 @@ package final class CommitSignal: @unchecked Sendable {
     ended?.join()
   }
 
-  /// Returns an ID for a future wait.
   package func makeWaitID() -> UInt64 {
     lock.withLock {
       lastWaitID += 1
@@ -107,10 +95,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
   /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
-  /// - Parameters:
-  ///   - id: An ID from ``makeWaitID()``, by which the wait can be cancelled.
-  ///   - isOver: A function that returns whether the wait was cancelled before it began. It is
-  ///     called after the wait has been registered, so that no cancellation is missed.
+  /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
+  ///   is called after the wait has been registered, so that no cancellation is missed.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -120,7 +106,6 @@ package final class CommitSignal: @unchecked Sendable {
     wake()
   }
 
-  /// Cancels a wait that has not ended.
   package func cancel(_ id: UInt64) {
     lock.withLock { waiters.removeValue(forKey: id) }?.resume(nil)
   }
@@ -147,9 +132,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Releases the observers' lock byte and stops the thread until ``resume()``.
-  ///
-  /// Pending waits are not cancelled.
+  /// Releases the lock byte and stops the thread until ``resume()``; waits are not cancelled.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true
@@ -185,15 +168,13 @@ package final class CommitSignal: @unchecked Sendable {
     return thread
   }
 
-  /// Runs the loop of the observer thread.
   private func observe(_ id: UInt64, _ watch: (any FileWatch)?) {
     let start = SystemThread.monotonicMilliseconds
     lock.acquire()
     while id == threadID {
       lock.release()
       wake()
-      // Poll at first, because other processes may not know of this observer yet: each of them
-      // caches the result of its check for observers.
+      // Poll at first, because other processes may have cached that there are no observers.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

@@ -19,17 +19,15 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Announces that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process sets only a lock, because it writes no files. Users then see the name of
-  /// its program instead of a name that the process has chosen.
+  /// A read-only process sets only a lock, because it writes no files; users see its program's
+  /// name.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets the holder locks for generations that were held at the last check and are still held, and
-  /// releases those for generations that are no longer held.
-  ///
-  /// Generations that are held only briefly therefore need no holder locks.
+  /// Sets holder locks for generations that are held at two checks in a row, and releases those for
+  /// generations that are no longer held.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.

@@ -1,9 +1,8 @@
-/// The `holders` file, which contains the names of the processes that have a store open for
-/// writing.
+/// The `holders` file, which names the processes that have a store open for writing.
 ///
-/// The file is for display only, and nothing else depends on it. A row is valid while its lock byte
-/// is held, so rows of dead processes are ignored. If the file is damaged, names may be missing,
-/// but no error occurs. The file is therefore never synced.
+/// The file is for display only. A row is valid while its lock byte is held, so rows of dead
+/// processes are ignored. If the file is damaged, names may be missing, but no error occurs. The
+/// file is therefore never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks
@@ -14,14 +13,11 @@ package struct HolderFile: Sendable {
   }
 
   private var path: String { log.directory + "/holders" }
-
   private static let bytes =
     LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 
-  /// Locks the first free row of the file, and writes `row` to it.
+  /// Locks the first free row and writes `row` to it; returns its lock byte, or `nil` on failure.
   ///
-  /// - Returns: The lock byte of the row, or `nil` if no row was free or the row could not be
-  ///   written.
   /// - Complexity: One lock call for each row up to the first free one, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
@@ -55,8 +51,7 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name that a process has chosen, or else the name of its program, or `nil` if
-  /// neither is known.
+  /// Returns the name that a process has chosen, or else its program's name, or `nil`.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)

@@ -1,11 +1,9 @@
-/// A lock byte with which a process shows that it has the store open, or that it holds a
-/// generation.
+/// A lock byte that shows that a process has the store open, or that it holds a generation.
 ///
 /// Locks do not identify their owner, so the offset of the byte encodes the PID. Like every lock,
 /// it is released when the process ends. A read-only process can hold one too.
 package struct HolderLock: Hashable, Sendable {
-  /// The meaning of the lock, encoded as an offset in the range of bytes that belongs to the
-  /// process.
+  /// The meaning of the lock, as an offset in the byte range of the process.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1
@@ -14,9 +12,7 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// An upper bound on PIDs.
-  ///
-  /// It is small enough that the byte ranges of all processes are below offset 2^62.
+  /// An upper bound on PIDs, small enough that all byte ranges are below offset 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -36,16 +32,15 @@ package struct HolderLock: Hashable, Sendable {
     self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
   }
 
-  /// Returns the holder lock with which a process shows that it has the store open.
+  /// Returns the lock of a process that has the store open.
   package static func open(_ process: Int32, isReadOnly: Bool) -> HolderLock {
     HolderLock(process, isReadOnly ? Subject.openForReading : Subject.openForWriting)
   }
 
-  /// Returns the holder lock with which a process shows that it has held a generation for a while.
+  /// Returns the lock of a process that has held a generation for a while.
   ///
-  /// Frame numbers that exceed the byte range of a process wrap around. They are still unique,
-  /// because generations that are live at the same time differ by less than the length of the
-  /// range, about 2^39.
+  /// Frame numbers wrap around, but remain unique, because generations that are live at the same
+  /// time differ by less than the length of a process's byte range, about 2^39.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)
@@ -59,14 +54,11 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of adjacent holder locks.
-  ///
-  /// A longer run must have been locked by another program, and is ignored.
+  /// The maximum length of a run of holder locks; a longer one must be from another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock, and returns whether it could be set.
-  ///
-  /// A failure is harmless, because the lock only provides information for users.
+  /// Sets a holder lock, and returns whether that succeeded; a failure is harmless, because the
+  /// lock only provides information for users.
   package func set(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
       return false
@@ -74,14 +66,12 @@ extension StoreLocks {
     return isSet
   }
 
-  /// Releases a holder lock.
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
     // If unlocking fails, the process may still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 
-  /// Returns whether another owner has set this holder lock.
   package func isSetElsewhere(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? isLockedElsewhere(byte: byte) else {
       return false

@@ -6,9 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds of errors, in the order of the numbers that encode them.
-  ///
-  /// A kind that is not listed is encoded as the first one.
+  /// The kinds in the order of their numbers; any other kind is encoded as the first one.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]

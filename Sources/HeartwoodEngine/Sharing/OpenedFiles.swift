@@ -1,10 +1,8 @@
 /// Checks that the file names of an open store still refer to the files that it opened.
 ///
-/// A directory can be deleted, and a file replaced, while a store is open. The descriptors then
-/// still refer to the old files, and everything written to them is lost. Each writer and each
-/// maintenance run therefore makes this check first. One system call shows whether names in the
-/// directory have changed since the last check. The files are compared only if names have changed.
-/// Thread-safe.
+/// If a file is replaced while a store is open, everything written to its descriptor is lost. Each
+/// writer and each maintenance run therefore makes this check first. One system call shows whether
+/// names in the directory have changed; the files are compared only if they have. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles
@@ -22,13 +20,11 @@ package final class OpenedFiles: @unchecked Sendable {
     self.counters = counters
   }
 
-  /// Checks that the names of `pages`, `locks`, `counters` and a segment still refer to the open
-  /// files.
+  /// Checks that the names of `pages`, `locks`, `counters` and a segment refer to the open files.
   ///
   /// - Parameter segment: A segment that the store itself cannot have deleted or replaced.
   /// - Throws: `foreignStore` if one of these files was deleted or replaced.
-  /// - Complexity: One system call, and two more for each of these files if names in the directory
-  ///   have changed since the last check or within a few milliseconds before it.
+  /// - Complexity: One system call, and two more for each file if names have changed recently.
   package func require(_ segment: Segment? = nil) throws(StorageError) {
     let now = try log.fileSystem.stamp(of: log.directory)
     if now == .constant || now != nil && lock.withLock({ stamp == now }) { return }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often are in separate cache lines, so that writing to one counter does
-/// not slow down readers of another.
+/// Counters that are polled often have cache lines of their own, so that writes do not slow down
+/// readers of other counters.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -37,15 +37,11 @@ package enum DecisionLayout {
   package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
 }
 
-/// The generations that are readable according to the last maintenance run.
-///
-/// Only these generations can be pinned.
+/// The generations that can be pinned, as decided by the last maintenance run.
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
-  /// The newest retained generation.
-  ///
-  /// This commit and every later one are readable.
+  /// The newest retained generation; this commit and every later one are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
@@ -56,23 +52,17 @@ package struct DecisionRecord: Hashable, Sendable {
     self.olderRetained = olderRetained
   }
 
-  /// Returns whether `generation` can still be pinned.
   package func isAlive(_ generation: FrameNumber) -> Bool {
     generation >= low && (generation >= newestRetained || olderRetained.contains(generation))
   }
 }
 
-/// The shared counters of a store.
+/// The shared counters of a store, in the `counters` file, which is mapped into memory.
 ///
-/// Each counter is atomic and meaningful on its own.
-///
-/// A counter that contains a generation never decreases. The `writer` counter is used only in
-/// messages.
-///
-/// The counters are in the `counters` file, which is mapped into memory. They are valid only on one
-/// machine, and only until it is restarted. They remain usable no matter at which instruction a
-/// process dies. `Docs/Internals/Concurrency.md` lists the lock under which each counter is
-/// written.
+/// Each counter is atomic and meaningful on its own. A counter that contains a generation never
+/// decreases. Counters are valid only on one machine, and only until it is restarted. They remain
+/// usable no matter at which instruction a process dies. `Docs/Internals/Concurrency.md` lists the
+/// lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
@@ -84,8 +74,7 @@ package final class SharedCounters: @unchecked Sendable {
     onAccess = mapping.onAccess
   }
 
-  /// Creates counters that are private to this process, for stores that are opened for reading only
-  /// and for tests.
+  /// Creates counters private to this process, for stores opened for reading only and for tests.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -118,7 +107,6 @@ package final class SharedCounters: @unchecked Sendable {
     }
   }
 
-  /// Adds `count` to a counter of events.
   package func add(_ count: UInt64, _ field: Field) {
     onAccess?(field.offset, true)
     counter(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
@@ -141,22 +129,18 @@ package final class SharedCounters: @unchecked Sendable {
     MaintenanceFailure(word: load(CountersLayout.maintenanceError))
   }
 
-  /// Publishes the outcome of a maintenance run to all processes.
   package func publishMaintenanceResult(_ error: StorageError?) {
     store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
   }
 
-  /// Disables writing after an error that leaves the contents of the files unknown.
-  ///
-  /// Other errors do not disable writing. If the disk is full, the transaction is rolled back; if a
-  /// wait timed out or a call was refused, nothing was changed.
+  /// Disables writing if an error leaves the contents of the files unknown, which is not the case
+  /// for a full disk, a timeout or a refused call.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
   }
 
-  /// Returns whether the counters are consistent: no counter exceeds its upper bound, and every
-  /// named generation can be pinned.
+  /// Returns whether no counter exceeds its bound, and every named generation can be pinned.
   ///
   /// Damaged counters could cause a commit to be treated as durable when it is not, or a named
   /// generation to be reclaimed. Call this only while no other process has the store open.
@@ -167,10 +151,7 @@ package final class SharedCounters: @unchecked Sendable {
       && kept.allSatisfy { decision.isAlive($0) }
   }
 
-  /// The published decision.
-  ///
-  /// A caller that must not miss a change must read the epoch before and after it reads this
-  /// property.
+  /// The published decision; a caller that must not miss a change reads the epoch before and after.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
     onAccess?(start, false)
@@ -186,8 +167,8 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are more retained generations than fit, the lowest are listed and the next one
-  /// becomes `newestRetained`. All of them remain readable, but less log space is reclaimed.
+  /// If there are too many retained generations, the lowest are listed and the next one becomes
+  /// `newestRetained`. All of them remain readable, but less log space is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

@@ -16,7 +16,6 @@ package final class StoreFiles: Sendable {
   package let structure: StructureCheck
   package let suspensions = Suspensions()
   package let activity = ActivityCounters()
-  /// The allocator of the segments that a writer needs.
   package let allocator: SegmentAllocator
   /// The commit after which this process began to read the log when it opened the store.
   package let start: CommitPoint
@@ -24,24 +23,15 @@ package final class StoreFiles: Sendable {
   package let maintenance: ExclusiveByte
   /// The lock that serialises changes to the list of named generations.
   package let keeping: ExclusiveByte
-  /// The maximum time that a call waits for an operation in another process, or `nil` for no limit.
+  /// The time after which a wait for another process throws `busy`, or `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// Checks that the store's file names still refer to the open files.
   package let opened: OpenedFiles
   /// Tracks this process's waits for locks that other processes may hold indefinitely.
   package let waits = LockWaits()
-  /// The record of the last log reclamation by this process.
   package let reclaimed = LogReclamationRecord()
 
-  /// Creates an object for the files of an open store.
-  ///
-  /// - Parameters:
-  ///   - start: The commit after which this process began to read the log when it opened the store.
-  ///   - countersFile: The identity of the `counters` file, or `nil` if the counters are private to
-  ///     this process.
-  ///   - busyMilliseconds: The maximum time that a writer waits while another process creates
-  ///     segments or replaces the list of named generations. If the wait takes longer, the writer
-  ///     throws `busy` without having changed anything.
+  /// - Parameter countersFile: The identity of the `counters` file, or `nil` if the counters are
+  ///   private to this process.
   package init(
     pageFile: PageFile, log: LogFiles, counters: SharedCounters, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,
@@ -72,7 +62,6 @@ package final class StoreFiles: Sendable {
   /// Closes the descriptors of mapped segments that will not be written to again.
   package func closeDurableSegments() { log.closeMapped(upTo: counters.durable) }
 
-  /// Deletes segments that are no longer needed.
   package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {
     guard !segments.isEmpty else { return }
     for segment in segments { try log.remove(segment) }

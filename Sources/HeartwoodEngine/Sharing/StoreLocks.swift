@@ -1,6 +1,4 @@
-/// The locks that a process holds on one store.
-///
-/// They show, for example, that the process has the store open, and which generations it holds.
+/// The locks that a process has on one store, for example on the generations that it holds.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
 /// when another descriptor of the file is closed. No process ever locks the byte of a live
@@ -14,12 +12,10 @@ package final class StoreLocks: Sendable {
     try file.lock(kind, byte..<(byte + 1))
   }
 
-  /// Waits until a byte has no conflicting lock, then locks it.
   package func waitForLock(_ kind: LockKind, byte: UInt64) throws(StorageError) {
     try file.waitForLock(kind, byte..<(byte + 1))
   }
 
-  /// Returns whether another owner has any lock on this byte.
   package func isLockedElsewhere(byte: UInt64) throws(StorageError) -> Bool {
     try file.lockedByOthers(in: byte..<(byte + 1)) != nil
   }
@@ -51,9 +47,7 @@ package final class StoreLocks: Sendable {
 
   /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
   ///
-  /// A query returns any conflicting lock, not necessarily the lowest one, so the parts of the
-  /// range before and after that lock are queried too. This takes at most 2k + 1 queries for k
-  /// locks.
+  /// For k locks, up to 2k + 1 queries are needed, because a query returns any conflicting lock.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

@@ -1,9 +1,6 @@
 import Synchronization
 
-/// Counts the suspensions of a store in this process.
-///
-/// A reader compares counts to detect that the store has been suspended, because pages that were
-/// read before a suspension must not be used after it.
+/// Counts suspensions, because pages that were read before a suspension must not be used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -15,16 +12,12 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Records a suspension, which ends the current period.
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-
-  /// The current period.
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions.
+  /// A period between two suspensions, checked whenever a page is read.
   ///
-  /// Whenever a page is read, the reader checks that its period has not ended. A period retains no
-  /// object, and is valid only while its `Suspensions` object exists.
+  /// It retains no object, and is valid only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64

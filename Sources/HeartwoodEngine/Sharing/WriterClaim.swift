@@ -1,14 +1,11 @@
-/// The PID of the current writer and the time at which it acquired the writer lock, encoded in one
-/// shared counter.
+/// The PID and start time of the current writer in one shared counter, used only in messages.
 ///
-/// The claim is used only in messages. A writer stores it while it holds the writer lock, without a
-/// system call. If a writer dies, its claim remains until the next writer replaces it.
+/// A writer stores it without a system call while it holds the writer lock. If a writer dies, its
+/// claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
-  /// The time at which the writer acquired the lock, in milliseconds of the monotonic clock, which
-  /// all processes on a machine share.
+  /// The time of the acquisition, in milliseconds of the machine-wide monotonic clock.
   package let since: UInt64
-
   private static let clockBitCount: UInt64 = 42
 
   package init(process: Int32, since: UInt64) {
@@ -28,7 +25,6 @@ package struct WriterClaim: Hashable, Sendable {
       | since & (1 << Self.clockBitCount - 1)
   }
 
-  /// Returns the time since the writer acquired the lock, as text.
   package func age(at now: UInt64) -> String {
     let milliseconds = now > since ? now - since : 0
     return milliseconds < 1000 ? "\(milliseconds) ms" : "\(milliseconds / 1000) s"

@@ -1,7 +1,6 @@
 /// The writer lock, which admits one writer at a time across threads and processes.
 ///
-/// Threads are admitted in order of arrival: a writer that releases the lock hands it to the thread
-/// that has waited longest, and wakes no other thread.
+/// Threads are admitted in order of arrival, and only the admitted thread is woken.
 package final class WriterLock: @unchecked Sendable {
   // @unchecked because `lock` guards everything below it, and `answeredRings` is used only by the
   // thread whose turn it is.
@@ -11,8 +10,6 @@ package final class WriterLock: @unchecked Sendable {
   /// The PID of this process, cached because reading it is a system call.
   private let process = ProcessIdentity.own
   /// The value of the shared `rings` counter when this process last yielded.
-  ///
-  /// Only the thread whose turn it is uses this property.
   private var answeredRings: UInt64 = 0
   /// A random number that identifies this process in the `lastWriter` counter.
   private let token = UInt64.random(in: 1 ... .max)
@@ -22,9 +19,7 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread's place in the queue.
-  ///
-  /// `isAdmitted` is guarded by the turn's own lock.
+  /// A waiting thread's place in the queue; `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -36,16 +31,14 @@ package final class WriterLock: @unchecked Sendable {
     self.holders = holders
   }
 
-  /// Whether the calling thread holds the writer lock.
   package var isHeldByThisThread: Bool {
     lock.withLock { owner == SystemThread.current }
   }
 
   /// Acquires the writer lock, after waiting until no other thread or process holds it.
   ///
-  /// - Precondition: The thread does not already hold the writer lock; otherwise it would wait for
-  ///   itself.
-  /// - Throws: `busy` after `timeout` milliseconds. If `timeout` is `nil`, the wait has no limit.
+  /// - Precondition: The thread does not already hold the writer lock; it would wait for itself.
+  /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(
@@ -87,24 +80,21 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// Releases the lock, and admits the next writer.
   package func release() {
     guard !origin.isInherited else { return }
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If unlocking fails, the byte remains locked by this process, whose next writer can still
-    // acquire the lock.
+    // If unlocking fails, this process's next writer can still acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
 
-  /// Locks the writer byte, after waiting for writers in other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Lock the doorbell byte to show that this process is waiting. A writer checks the doorbell
-    // before it acquires the lock again. Otherwise, a process that writes continuously could starve
-    // this one, because waiting processes poll and do not queue.
+    // The doorbell byte shows that this process is waiting. A writer checks it before it acquires
+    // the lock again. Otherwise, a process that writes continuously could starve this one, because
+    // waiting processes poll and do not queue.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
@@ -126,25 +116,18 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings the doorbell again.
-  ///
-  /// A new ring shows that the waiting process is not suspended.
+  /// The interval of a waiting writer's rings, each of which shows that it is not suspended.
   private static let ringMilliseconds: UInt64 = 5
 
-  /// The longest sleep between two attempts.
-  ///
-  /// It is short because waiting processes do not queue: an attempt succeeds only if the lock is
-  /// free at that moment.
+  /// The longest sleep between two attempts, which succeed only if the lock is free at that moment.
   private static let longestPauseMicroseconds: UInt64 = 200
 
   /// The maximum time for which this process yields after a ring.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Yields to a writer in another process, if that writer has rung and this process was the last
-  /// writer.
+  /// Yields to a writer in another process that has rung, if this process was the last writer.
   ///
-  /// This process yields only once for each ring, because the process that rang may be suspended by
-  /// now.
+  /// It yields once for each ring, because the process that rang may be suspended by now.
   private func yieldToWaitingProcess() throws(StorageError) {
     let rings = counters.load(CountersLayout.rings)
     guard rings != answeredRings, counters.load(CountersLayout.lastWriter) == token else { return }
@@ -193,8 +176,7 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed to this thread just as the deadline passed. Take the turn, because
-    // otherwise no thread would use it or pass it on.
+    // The turn was handed to this thread just as the deadline passed; no other would use it.
     try wait(for: turn, until: nil)
   }
 
@@ -206,15 +188,12 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// The part of an error message that names the current writer and the time since it started.
-  ///
-  /// It is empty if the writer is unknown.
+  /// The part of an error message about the current writer, or an empty string if it is unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // Name the recorded writer only if it still has the store open. Otherwise it has died, and the
-    // current writer may not have recorded itself yet.
+    // Name the recorded writer only if it still has the store open. Otherwise, it has died.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

@@ -1,16 +1,13 @@
 /// The immutable state of one generation, through which its pages are located and read.
 ///
 /// All readers of the generation share this object. It owns the index, the segment mappings and the
-/// windows that its ``PageView`` points into. A pruned copy of a state reads the same bytes from
-/// fewer segments.
+/// windows that its ``PageView`` points into.
 package final class GenerationState: @unchecked Sendable {
   // @unchecked because `windows` and `source` point to memory that is written only in `init`.
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// The page number at which a writer starts to search for free pages.
-  ///
-  /// No page below this one is free.
+  /// The page number at which a writer starts to search for free pages; no lower page is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -52,14 +49,11 @@ package final class GenerationState: @unchecked Sendable {
   }
 
   package var generation: FrameNumber { point.frame }
-
-  /// The files of the store that this state belongs to.
   package var files: StoreFiles { loader.files }
 
   /// A view of the pages in this state, valid while the state exists.
   package var view: PageView { PageView(source: source) }
 
-  /// Returns a page loader for a transaction that builds on this state and may have added segments.
   func loader(for segments: SegmentTable) -> PageLoader {
     if segments === self.segments { return loader }
     return PageLoader(
@@ -71,8 +65,7 @@ package final class GenerationState: @unchecked Sendable {
   /// - Parameters:
   ///   - index: The index of this state, plus the pages that the transaction has written to the
   ///     log.
-  ///   - loader: A loader from ``loader(for:)``. The caller must keep the loader and the index
-  ///     alive.
+  ///   - loader: A loader from ``loader(for:)``; the caller must keep it and the index alive.
   func source(
     working: UnsafeMutablePointer<WorkingTable>, index: PageIndex, loader: PageLoader,
     pageCount: PageNumber, changeCount: Int
@@ -88,11 +81,8 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns a copy of this state without index entries for frames up to `checkpointed`, and
-  /// without the deleted segments in `gone`.
-  ///
-  /// The pages of the removed entries are in the page file, so the copy does not need the deleted
-  /// segments.
+  /// Returns a copy of this state that does not need the log up to `checkpointed` or the deleted
+  /// segments in `gone`, because the pages of the removed entries are in the page file.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
@@ -110,8 +100,6 @@ package final class GenerationState: @unchecked Sendable {
   }
 
   /// Returns a copy of this state through which pages can be read after a suspension.
-  ///
-  /// - Parameter alwaysVerifies: Whether the copy verifies every page again when it is read.
   package func renewed(alwaysVerifies: Bool = false) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,

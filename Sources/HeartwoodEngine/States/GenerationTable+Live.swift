@@ -1,6 +1,5 @@
 /// Answers queries about live generations, each under the lock of the table.
 extension GenerationTable {
-  /// Returns the state of a generation, or `nil` if the generation is not live in this process.
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }
   }
@@ -35,7 +34,6 @@ extension GenerationTable {
     lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
   }
 
-  /// The number of references to each live generation.
   package var liveReferences: [FrameNumber: Int] {
     lock.withLock { entries.mapValues(\.references) }
   }

@@ -1,4 +1,3 @@
-// This extension publishes the states that result from commits, syncs and maintenance runs.
 extension GenerationTable {
   /// W1.2 and W2: returns the newest state that any process has appended.
   ///
@@ -18,9 +17,7 @@ extension GenerationTable {
     return state
   }
 
-  /// W1.6: publishes the state on which every later writer builds.
-  ///
-  /// The caller must hold the writer lock.
+  /// W1.6: publishes the state on which every later writer builds, under the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -42,8 +39,8 @@ extension GenerationTable {
 
   /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. If the order were reversed and the process died
-  /// between the two steps, the floor could be above every visible generation.
+  /// `committed` is raised before `durable`. If the process died between the two steps in reverse
+  /// order, the floor could be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)
@@ -59,8 +56,7 @@ extension GenerationTable {
   /// Replaces the newest states with copies that need neither the log up to `checkpointed` nor the
   /// deleted segments in `gone`.
   ///
-  /// The disk space of a deleted segment is freed once no process has it open. States that were
-  /// appended in the meantime are not replaced, and snapshots keep their states.
+  /// States that were appended in the meantime are not replaced, and snapshots keep their states.
   package func prune(checkpointed: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
@@ -83,10 +79,8 @@ extension GenerationTable {
     }
   }
 
-  /// Releases segments that are no longer needed because another process has checkpointed their
-  /// pages.
-  ///
-  /// The disk space of deleted segments is then freed even if this process has no readers.
+  /// Releases segments whose pages another process has checkpointed, so that their disk space is
+  /// freed even if this process has no readers.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()

@@ -1,12 +1,7 @@
-// This extension suspends the table, which releases every generation, and resumes it with a given
-// state.
 extension GenerationTable {
-  /// Whether the table is between ``suspend()`` and ``resume(at:)``.
   package var isSuspended: Bool { lock.withLock { suspended } }
 
-  /// Acquires the table's lock.
-  ///
-  /// - Throws: `suspended` if the table is suspended; the lock is then not held.
+  /// Acquires the table's lock, or throws `suspended` without the lock.
   func acquireActive() throws(StorageError) {
     lock.acquire()
     guard suspended else { return }
@@ -14,17 +9,12 @@ extension GenerationTable {
     throw Suspensions.suspended
   }
 
-  /// Checks that the table is not suspended.
-  ///
-  /// - Throws: `suspended` if it is.
   package func requireActive() throws(StorageError) {
     try acquireActive()
     lock.release()
   }
 
-  /// S1: releases every live generation and invalidates its snapshots.
-  ///
-  /// Nothing can be pinned until ``resume(at:)`` is called.
+  /// S1: releases every live generation, invalidates its snapshots, and prevents pinning.
   ///
   /// - Throws: `suspended` if the table is already suspended; `io` if a lock could not be released,
   ///   but only after all other locks have been released.
@@ -32,8 +22,7 @@ extension GenerationTable {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Wait for threads that are building a state. Each of them holds a lock on its generation and
-    // is about to add an entry, whose lock must be released too.
+    // Each thread that is building a state holds a lock that must be released too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

@@ -1,21 +1,18 @@
 /// The live generations of this process, and the newest states.
 ///
-/// Each live generation has a reference count and one lock byte, which is locked for the first
-/// reference and unlocked after the last one. A pin is *verified* once it is certain that no
-/// maintenance run had released the generation before the byte was locked. The table's lock is held
-/// until then, so that no other thread shares an unverified pin. Steps are numbered as in
-/// `Docs/Internals/Concurrency.md`.
+/// Each live generation has a reference count and one lock byte, which is locked while there are
+/// references. A pin is *verified* once it is certain that no maintenance run had released the
+/// generation before the byte was locked. The table's lock is held until then, so that no other
+/// thread shares an unverified pin. Steps are numbered as in `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
-  /// Whether the newest generation stays pinned for a short time after its last reference is
-  /// released.
+  /// Whether the newest generation stays pinned for a short time after its last reader has gone.
   private let lingers: Bool
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// For each generation, the number of threads that have a verified lock on it and are building
-  /// its state.
+  /// The number of threads with a verified lock that are building the state of a generation.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
@@ -36,9 +33,8 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets the functions that are called when a generation is locked (`pin`), when the newest
-  /// generation stays pinned after its last reference is released (`linger`), and when an old
-  /// generation is released (`expiry`).
+  /// Sets functions to call when a generation is locked (`pin`), when the newest generation stays
+  /// pinned without references (`linger`), and when an old generation is released (`expiry`).
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -58,9 +54,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// P1: pins the newest generation that any process has made visible.
   ///
-  /// - Complexity: No system call if this process has already pinned the generation; otherwise,
-  ///   one. If another process committed the generation, also one page read for each group since
-  ///   the newest state known to this process.
+  /// - Complexity: At most one system call. If another process committed the generation, also one
+  ///   page read for each group since the newest state known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -76,15 +71,13 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // If the pin is not verified, a maintenance run has raised the floor since `committed` was
-      // read, so read the newest generation again.
+      // A maintenance run has raised the floor since `committed` was read, so read it again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
     }
   }
 
-  /// Adds a reference to a generation, and releases the table's lock.
   @inline(__always)
   private func share(_ entry: LiveEntry) -> Pin {
     entry.references &+= 1
@@ -94,9 +87,7 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Locks `generation` (steps 3 to 5 of P1), and returns whether the pin is verified.
-  ///
-  /// If it is not, the generation is unlocked again.
+  /// Locks `generation` (steps 3 to 5 of P1), or returns `false` if the pin cannot be verified.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()
@@ -118,16 +109,14 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins the given generation, which must be held by another owner or not yet released by a
-  /// maintenance run.
+  /// P3: pins a generation that is held by another owner or that no run has released yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
   ///   if it was never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
   /// - Complexity: One system call; reads the group headers of the log if the generation's state is
   ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    // The start of the wait, set only when the wait begins, so that the common case does not read
-    // the clock.
+    // Set only when a wait begins, so that the common case does not read the clock.
     var start: UInt64?
     while true {
       try acquireActive()
@@ -150,10 +139,8 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Checks that the wait for a decision has not exceeded `busyTimeout`.
-  ///
-  /// - Throws: `busy` if it has, for example because the process that runs maintenance is
-  ///   suspended.
+  /// Throws `busy` if the wait has exceeded `busyTimeout`, for example because the process that
+  /// runs maintenance is suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
@@ -166,8 +153,7 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Locks `generation` (steps 3 to 6 of P3), or returns `false` if a maintenance run is deciding
-  /// which generations are dead.
+  /// Locks `generation` (steps 3 to 6 of P3), or returns `false` while a run is deciding.
   ///
   /// - Throws: `generationExpired` if the generation is dead or was never a commit.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
@@ -188,9 +174,8 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Returns whether a maintenance run in another process is deciding which generations are dead.
-  ///
-  /// A run whose process has died does not count.
+  /// Returns whether a maintenance run in another live process is deciding which generations are
+  /// dead.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
@@ -198,8 +183,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Pins a generation whose lock has been verified, and builds its state if necessary.
   ///
-  /// The caller must hold the table's lock. This method releases the lock while it builds the
-  /// state, and does not hold it on return.
+  /// The caller must hold the table's lock, which this method releases.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
     let notify = onPin
@@ -224,8 +208,7 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns the state of a generation: a known state, or one that is built from the nearest known
-  /// state or from the files.
+  /// Returns a known state, or one that is built from the nearest known state or from the files.
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock; for the newest
   /// appended generation, the writer lock suffices.
@@ -292,7 +275,6 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Drops the lingering pin at once.
   package func dropLingeringPin() {
     lock.withLock {
       if let entry = newest, entry.references == 0 { drop(entry) }
@@ -301,9 +283,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a maintenance run in this process is deciding which generations are dead.
-  ///
-  /// While a run is deciding, ``pin(_:)`` waits.
+  /// Records whether a run in this process is deciding, during which ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -1,6 +1,4 @@
-/// One live generation in this process, with its state, its references and its lock.
-///
-/// An entry is guarded by its table's lock.
+/// A live generation with its state, references and lock, guarded by its table's lock.
 package final class LiveEntry: @unchecked Sendable {
   // @unchecked because all fields except the constant `generation` are accessed under the table's
   // lock.

@@ -1,7 +1,5 @@
-/// Where to start reading the log: at the page file's state, or at a generation in the map of
-/// retained frames.
+/// Where to start reading the log: at the page file's state, or at a generation in the map.
 package struct LogStart {
-  /// The state of the page file.
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
   package let point: CommitPoint
@@ -14,11 +12,8 @@ package struct LogStart {
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start reading the log in order to reach `generation`, or returns `nil` if
-  /// that generation is no longer available.
-  ///
-  /// A generation is not available if it is older than the page file's state, or if the map covers
-  /// it but does not list it as a retained generation.
+  /// Determines where to start in order to reach `generation`, or returns `nil` if it is no longer
+  /// available: it is older than the page file's state, or covered but not listed by the map.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -49,9 +44,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // An outdated map was written for a later state of the page file than the state in this header.
-    // Such a map would fail the check below even if it is intact, because it does not list the
-    // pages that were written back between the two states.
+    // An outdated map is for a later state of the page file, so it would fail the check below even
+    // if it is intact, because it does not list the pages written back between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
@@ -64,8 +58,7 @@ package struct LogStart {
 
   /// Whether the map shows that the page file has advanced since this header was read.
   ///
-  /// This is the case if the map starts after the state in the header, because a map that starts at
-  /// a state is written only after the header for that state is durable.
+  /// A map that starts at a state is written only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
@@ -74,7 +67,6 @@ package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
-  /// The number of commits found after the start.
   package private(set) var commitCount = 0
   /// The number of segments for which the footer was read instead of the group headers.
   package private(set) var footerCount = 0

@@ -1,20 +1,16 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states must be live, so that no checkpoint has advanced beyond the older one. The index of
-/// the newer state therefore has an entry for every page that was written between the two states,
-/// however the index was built.
+/// Both states must be live, so that no checkpoint has advanced beyond the older one, and the index
+/// of the newer state has an entry for every page that was written between the two states.
 package struct PageDifference {
   /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
-  /// The pages of the older state that were rewritten or freed between the two states, in page
-  /// order.
+  /// The pages of the older state that were rewritten or freed in between, in page order.
   package private(set) var replaced: [PageNumber] = []
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states.
-  ///
-  /// `older` must not be newer than `newer`.
+  /// Compares two states, the first of which must not be newer than the second.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
   /// - Complexity: For each bitmap that covers a written page, reads one page of each state.
@@ -36,8 +32,7 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // If the older state has bitmaps beyond the end of the newer state, all pages that these
-    // bitmaps cover were freed, because they do not exist in the newer state.
+    // All pages that bitmaps beyond the end of the newer state cover were freed.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))
@@ -45,9 +40,7 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages covered by `bitmap` that were freed, but not written, between the two states.
-  ///
-  /// Pages that were written in the meantime are found through the index instead.
+  /// Adds the pages of `bitmap` that were freed but not written; the index lists the written ones.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -1,23 +1,19 @@
 package import Synchronization
 
-/// A copy-on-write radix tree that maps page numbers to log frames.
-///
-/// For each page in the log, it contains the frame with the page's newest image as of one state.
+/// A copy-on-write radix tree that maps the pages in the log to their newest frames in one state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
 /// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
-/// pointers, without a retain or a lock. Pages without an entry are in the page file.
+/// pointers, without a retain or a lock.
 ///
 /// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
 ///   shared.
 package final class PageIndex: @unchecked Sendable {
-  /// The top node, or `nil` for an empty index.
   package private(set) var root: Node?
   /// The number of levels below the root.
   package private(set) var depth = 0
   /// The number of nodes that exist in this process; for tests.
   package static let liveNodeCount = Atomic<Int>(0)
-  /// The number of bytes that the existing nodes occupy.
   package static let liveByteCount = Atomic<Int>(0)
 
   package init() {}
@@ -31,14 +27,12 @@ package final class PageIndex: @unchecked Sendable {
 
   deinit { root?.release(level: depth) }
 
-  /// Returns the slot of `page` in a node at `level`.
   @inline(__always)
   private static func slot(of page: PageNumber, _ level: Int) -> Int {
     let shift = PageNumber(truncatingIfNeeded: level &* Node.slotShift)
     return Int(truncatingIfNeeded: (page &>> shift) & PageNumber(Node.slotCount - 1))
   }
 
-  /// Returns whether `page` is beyond the range of an index of this depth.
   @inline(__always)
   private static func isBeyond(_ page: PageNumber, _ depth: Int) -> Bool {
     let covered = (depth &+ 1) &* Node.slotShift
@@ -46,8 +40,7 @@ package final class PageIndex: @unchecked Sendable {
       && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
-  /// Returns the frame to which an index with this root and depth maps `page`, or 0 if the page has
-  /// no entry.
+  /// Returns the frame of `page` in an index with this root and depth, or 0 if it has no entry.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
     guard var node = root, !isBeyond(page, depth) else { return 0 }
@@ -64,10 +57,9 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Sets the frame of a page.
+  /// Sets the frame of a page, which must not be 0, after copying nodes shared with other states.
   ///
-  /// Frames may be set in any order, and must not be 0. Call this method only while no other thread
-  /// can access the index. Nodes shared with other states are copied first.
+  /// - Precondition: No other thread can access the index.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
     while Self.isBeyond(page, depth) {
       if let below = root {
@@ -80,11 +72,10 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy if `node` is shared or too small, and returns
-  /// the resulting node.
+  /// Maps `page` to `frame` in `node`, or in a copy if it is shared or too small, and returns the
+  /// node.
   ///
-  /// The new entry is in the node itself or in a descendant. This method consumes the caller's
-  /// reference to `node`.
+  /// This method consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func entering(
@@ -103,8 +94,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// This method visits only nodes that lead to such an entry, so the cost depends on the number of
-  /// entries found, not on the size of the index.
+  /// Only nodes that lead to such an entry are visited, so the cost does not depend on the index
+  /// size.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -139,9 +130,7 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree, with 64 slots.
-  ///
-  /// A small node stores words only for the slots in use.
+  /// A node of the tree, with 64 slots, of which a small node stores only those in use.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
@@ -149,13 +138,12 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot
-  /// with a word. The words are in slot order. They are frame numbers at level 0, and references to
-  /// child nodes at higher levels. `newest` is the highest frame ever set in the node or below it.
-  /// The capacity is 4, 8, 16, 32 or 64 words.
+  /// with a word. The words are in slot order: frame numbers at level 0, and references to child
+  /// nodes at higher levels. `newest` is the highest frame ever set in the node or below it. The
+  /// capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
-  /// References to a full node are odd, so that a lookup recognises the node as full and finds the
-  /// word of a slot without reading `slots`.
+  /// References to a full node are odd, so that a lookup finds a word without reading `slots`.
   package struct Node: Equatable {
     /// The address of the node, plus 1 if it is full.
     private let reference: UnsafeMutableRawPointer
@@ -165,7 +153,6 @@ extension PageIndex {
     private static let headerWordCount = 3
     private static let leastCapacity = 4
 
-    /// Creates a reference to the node that a word refers to, or returns `nil` for 0.
     @inline(__always)
     fileprivate init?(word: UInt64) {
       guard let reference = UnsafeMutableRawPointer(bitPattern: UInt(word)) else { return nil }
@@ -190,12 +177,9 @@ extension PageIndex {
     }
 
     private var slots: UInt64 { header[1] }
-
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Returns the index of a slot's word among the words of the node.
-    ///
-    /// If the slot has no word, returns the index at which its word would be inserted.
+    /// Returns the index of a slot's word among the words of the node, or where to insert the word.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -212,15 +196,12 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // Counting bits is slow on some machines, and is not necessary if every lower slot has a
-      // word.
+      // Counting bits is slow on some machines; it is not needed if every lower slot has a word.
       let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one.
-    ///
-    /// `newest` is the highest frame to which the new word leads.
+    /// Replaces the word of a slot that has one; `newest` is the highest frame to which it leads.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)
@@ -292,7 +273,6 @@ extension PageIndex {
       header[1] |= 1 << UInt64(slot)
     }
 
-    /// Returns the capacity in words of a node with these slots.
     private static func capacity(for slots: UInt64) -> Int {
       var capacity = leastCapacity
       while capacity < slots.nonzeroBitCount { capacity *= 2 }
@@ -310,7 +290,6 @@ extension PageIndex {
     }
 
     private var isAlone: Bool { count.pointee.load(ordering: .acquiring) == 1 }
-
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
     // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were

@@ -1,6 +1,4 @@
-/// Finds, reads and verifies the pages that the fast path of ``PageView/page(_:)`` cannot return.
-///
-/// Thread-safe. The loader is owned by the states that read through it.
+/// Finds and verifies pages that the fast path of ``PageView/page(_:)`` cannot return; thread-safe.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
@@ -35,9 +33,8 @@ package final class PageLoader: Sendable {
       target throws(StorageError) in
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
-      // A checkpoint has deleted the segment, and the page is now in the page file. While this
-      // generation is live, no checkpoint advances past it, so none replaces the page with a later
-      // version.
+      // A checkpoint has deleted the segment, and the page is now in the page file. No checkpoint
+      // advances past a live generation, so none replaces the page with a later version.
       return try files.pageFile.read(number, into: target)
     }
   }

@@ -7,9 +7,9 @@ package struct PageReference {
 
 /// The data needed to look up pages in one state, kept together in memory.
 ///
-/// The source is owned by a ``GenerationState`` or a ``WorkingPages`` object and read through raw
-/// pointers, so that a point read does no reference counting. Everything to which it points lives
-/// as long as its owner.
+/// It is owned by a ``GenerationState`` or a ``WorkingPages`` object and read through raw pointers,
+/// so that a point read does no reference counting. Everything to which it points lives as long as
+/// its owner.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -22,7 +22,6 @@ package struct PageSource {
   let windowShift: Int
   let windows: UnsafePointer<PageRegion>
   let pageShift: Int
-  /// The number of pages in this state.
   var pageCount: PageNumber
   let isMapped: Bool
   /// The writer's own pages, or `nil` for readers.
@@ -34,10 +33,10 @@ package struct PageSource {
   let suspension: Suspensions.Period
 }
 
-/// The pages of a store in one state.
+/// The pages of a store in one state; a writer's view includes its own changes.
 ///
-/// The writer's view includes its own changes. A view is one pointer wide and keeps nothing alive.
-/// In a given state, a page number always refers to the same bytes.
+/// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
+/// refers to the same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 
@@ -57,18 +56,13 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether pages may still be read.
-  ///
-  /// Pages may be read only in the process that created the view, and only until the store is
-  /// suspended.
+  /// Whether this is the process that created the view, and the store has not been suspended since.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
     }
   }
 
-  /// Checks that pages may still be read.
-  ///
   /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if the
   ///   store has been suspended since then.
   package func requireCurrent() throws(StorageError) {
@@ -81,8 +75,7 @@ package struct PageView {
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
   ///   cannot be read; any error of ``requireCurrent()``.
-  /// - Complexity: With `.mapped` access, no system call and no lock once the page has been
-  ///   verified.
+  /// - Complexity: With `.mapped` access, no system call and no lock once the page is verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source

@@ -18,17 +18,12 @@ public final class Snapshot: Sendable {
     self.table = table
   }
 
-  // Do not unpin the generation in a child process created by `fork`, because the lock belongs to
-  // the parent.
+  // A child process created by `fork` must not unpin the generation: the lock is the parent's.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
-  /// Checks that the snapshot can still be read.
-  ///
   /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if
   ///   the store was suspended since then.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
-
-  /// Returns whether the snapshot was taken from the store with this table.
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }
 
   /// The generation of this snapshot.

@@ -1,11 +1,9 @@
 extension StoreFiles {
-  /// X1: locates the pages of a generation, using the page file's header, the map, and the footers
-  /// and group headers of the log after the map.
+  /// X1: locates the pages of a generation, using the page file's header, the map and the log.
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
-  /// maintenance run releases the generation in the meantime. A run may still advance the page file
-  /// up to the generation, delete segments, and punch holes. In that case, the search starts again
-  /// with an empty index.
+  /// maintenance run releases the generation in the meantime. If a run advances the page file,
+  /// deletes segments or punches holes, the search starts again with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -24,8 +22,8 @@ extension StoreFiles {
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
-        // Discard the index if a checkpoint has advanced the page file since the header was read,
-        // because the checkpoint may have deleted segments that the index refers to.
+        // A checkpoint that has advanced the page file since the header was read may have deleted
+        // segments that the index refers to.
         counters.checkpointed == header.checkpointed.frame
       {
         pageFile.adoptState(header.checkpointed.frame, cache)
@@ -47,10 +45,9 @@ extension StoreFiles {
 
   /// Returns the newest header slot whose state is announced in the shared counters.
   ///
-  /// A checkpoint announces a state only after syncing its slot. Until then, a reader can already
-  /// see the slot, but rejects every page that the checkpoint wrote to the page file; if the sync
-  /// fails, that remains so. The previous slot serves just as well, because the log still contains
-  /// everything between the two states.
+  /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
+  /// would reject every page that the checkpoint wrote. The previous slot serves just as well,
+  /// because the log still contains everything between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed
@@ -79,8 +76,6 @@ extension StoreFiles {
     return walk.point.frame == generation ? (walk, table) : nil
   }
 
-  /// Builds the state of a generation from the page locations that ``located(at:isMapped:)``
-  /// returns.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let found = try located(at: generation, isMapped: log.isMapped)
     closeDurableSegments()
@@ -88,15 +83,13 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// X2: builds the state of a newer generation by reading the log after a known state, or returns
-  /// `nil` if the log no longer leads to that generation.
+  /// X2: builds a newer generation's state by reading the log after a known state, or returns `nil`
+  /// if the log no longer leads to that generation.
   ///
-  /// The caller must hold a verified pin on the newer generation or the writer lock. All frames of
-  /// the known state that the newer generation still uses then exist, whatever maintenance runs
-  /// have done in the meantime.
+  /// The caller must hold a verified pin on the newer generation or the writer lock, so that all
+  /// frames of the known state that the newer generation still uses exist.
   ///
-  /// - Complexity: Reads one page for each group between the two generations, and one more for each
-  ///   segment.
+  /// - Complexity: Reads one page for each group in between, and one more for each segment.
   package func advanced(
     _ known: GenerationState, to generation: FrameNumber
   ) throws(StorageError) -> GenerationState? {
@@ -123,15 +116,12 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Another process has advanced the page file. Pages that are now in it need no index entries
-    // and no segments.
+    // Pages that another process has written back need no index entries and no segments.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
-  /// Returns the segments from `first` to `last`.
-  ///
-  /// The directory is not read if `first` and `last` are the same known segment.
+  /// Returns the segments in a range, without reading the directory for a single known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -139,10 +129,8 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit that directly follows `state` but was never
-  /// announced, because its writer died.
-  ///
-  /// Returns `nil` if there is no such commit.
+  /// W2: returns the state after a complete commit that directly follows `state`, but was never
+  /// announced because its writer died, or `nil` if there is none.
   ///
   /// The caller must hold the writer lock.
   ///

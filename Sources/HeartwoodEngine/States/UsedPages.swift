@@ -1,7 +1,4 @@
-/// The set of the pages that are in use in a state.
-///
-/// The bitmaps of the state are read one at a time, when they are needed. The state must outlive
-/// this object.
+/// The set of the pages that are in use in a state, which must outlive this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
@@ -16,16 +13,12 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Returns whether the page is in use.
-  ///
-  /// If the pages are queried in page order, each bitmap is read only once.
+  /// Returns whether a page is in use; queries in page order read each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
-  /// Returns the first page in use at or after `first`, or `nil` if there is none.
-  ///
-  /// - Complexity: One page read for each bitmap.
+  /// Returns the first page in use at or after `first`, or `nil`; reads one page for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
     var page = Int(first)
     while page < Int(view.pageCount) {
@@ -39,9 +32,7 @@ package final class UsedPages {
     return nil
   }
 
-  /// Returns the number of pages in use at or after `first`.
-  ///
-  /// - Complexity: One page read for each bitmap.
+  /// Returns the number of pages in use from `first`; reads one page for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
     var count = 0
     var page = Int(first)
@@ -54,10 +45,8 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count that would suffice if all pages in use were moved as far as
-  /// possible to the start of the page file.
-  ///
-  /// - Complexity: One page read for each bitmap.
+  /// Returns the page count that would suffice if all pages in use were moved to the start of the
+  /// page file; reads one page for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount

@@ -1,15 +1,12 @@
 /// An open-addressing hash table of the writer's pages, keyed by page number.
 ///
 /// Lookups must be fast, because a transaction looks up a page at every step of a tree descent.
-/// Each savepoint has its own table of the pages that it would restore.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position.
-  ///
-  /// No page has this number.
+  /// The number that marks an unused position, and that no page has.
   private static let none = PageNumber.max
 
   init() {
@@ -40,9 +37,7 @@ package struct WorkingTable {
     blocks[position(of: number)]
   }
 
-  /// Returns whether the table has an entry for the page.
-  ///
-  /// An entry may merely record that the writer has no version of the page.
+  /// Returns whether there is an entry, which may merely record that the writer has no version.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.
@@ -56,7 +51,6 @@ package struct WorkingTable {
     blocks[position] = block
   }
 
-  /// Calls `body` for every page in the table, in no particular order.
   func forEach(_ body: (PageNumber, UnsafeMutableRawPointer?) -> Void) {
     guard count > 0 else { return }
     for position in 0...mask where numbers[position] != Self.none {
@@ -64,9 +58,7 @@ package struct WorkingTable {
     }
   }
 
-  /// Removes all entries.
-  ///
-  /// The caller must free their bytes.
+  /// Removes all entries; the caller must free their bytes.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

@@ -5,7 +5,6 @@
 /// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
 /// spaces and can be passed on a command line.
 public struct GenerationToken: Hashable, Sendable {
-  /// The store that the token belongs to.
   package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
@@ -22,7 +21,6 @@ public struct GenerationToken: Hashable, Sendable {
   /// Returns whether the token belongs to the given store or to a copy of that store's files.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
-  /// Returns whether the token names the given commit.
   fileprivate func names(_ point: CommitPoint) -> Bool {
     lineage == point.lineage && digest == point.digest && generation.frame == point.frame
   }

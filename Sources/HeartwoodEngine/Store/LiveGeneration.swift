@@ -24,7 +24,6 @@ struct HeldGenerations {
   let table: GenerationTable
   let own: HolderEntry
 
-  /// Returns at most `count` held generations, the oldest first.
   func oldest(_ count: Int = .max) throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
     guard !held.isEmpty else { return [] }

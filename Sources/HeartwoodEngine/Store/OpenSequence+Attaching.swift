@@ -2,9 +2,7 @@ extension OpenSequence {
   /// Attaches to a store that other processes have open, or returns `nil` if no process has
   /// initialised the store's shared counters since the machine booted.
   ///
-  /// - Parameter writers: The lock byte that a process holds while it initialises the counters. The
-  ///   method waits for as long as another process holds this byte. If the parameter is `nil`, the
-  ///   method does not wait.
+  /// Waits while another process initialises the counters, holding the byte `writers`.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -14,11 +12,8 @@ extension OpenSequence {
     }
   }
 
-  /// Sleeps for a millisecond, so that another process can finish opening the store.
-  ///
-  /// - Parameter clock: The time at which the wait began, in milliseconds.
-  /// - Throws: `busy` if the wait has lasted longer than `busyTimeout`, for example because the
-  ///   other process is suspended.
+  /// Waits a millisecond for another process to finish opening the store, or throws `busy` if
+  /// `busyTimeout` has passed since `clock`, which is in milliseconds.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -65,11 +60,9 @@ extension OpenSequence {
     return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
   }
 
-  /// Returns the newest header slot, after checking that the page file is as long as the slot
-  /// requires.
+  /// Returns the newest header slot, after checking the length of the page file.
   ///
-  /// If another process writes a newer slot and truncates the file in the meantime, the slot is
-  /// read and checked again.
+  /// If another process writes a newer slot and truncates the file in the meantime, reads it again.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -90,12 +83,8 @@ extension OpenSequence {
 
   /// P2: returns whether the newest state in `core` is still the newest one in the files.
   ///
-  /// This check is needed only if the core reads the files without shared counters.
-  ///
-  /// The state is still the newest one if no process has made the shared counters usable, and no
-  /// complete commit follows the newest known one. A commit with valid headers but invalid images
-  /// is incomplete: recovery would discard it, so reopening the store would not yield a newer
-  /// state.
+  /// Only a core without shared counters needs this check. A commit with valid headers but invalid
+  /// images does not count, because recovery would discard it.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -115,9 +104,6 @@ extension OpenSequence {
   ///
   /// Cached log frames are still valid, because frames never change. If another process has run a
   /// checkpoint in the meantime, the pages of the page file are verified again.
-  ///
-  /// - Throws: `foreignStore` if the files were replaced in the meantime; `busy` if another process
-  ///   has been opening the store for longer than `busyTimeout`.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence
@@ -156,10 +142,7 @@ extension OpenSequence {
     }
   }
 
-  /// P1: locks the newest generation.
-  ///
-  /// This method is used only until the table of live generations exists. After that, the table
-  /// locks generations.
+  /// P1: locks the newest generation, for use before the table of live generations exists.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -175,8 +158,8 @@ extension OpenSequence {
   /// Maps the shared counters and computes the value that marks them as usable, or returns `nil` if
   /// there is no complete `counters` file.
   ///
-  /// The value identifies the current boot, the `counters` file and the `pages` file. It is 0 if
-  /// the system provides no boot identity.
+  /// The value identifies the boot, the `counters` file and the `pages` file. It is 0 if the system
+  /// provides no boot identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {

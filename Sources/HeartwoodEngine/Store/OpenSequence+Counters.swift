@@ -1,6 +1,5 @@
 extension OpenSequence {
-  /// O1.2 to O1.4: prepares the shared counters, starts a new lineage if necessary, and builds the
-  /// first state.
+  /// O1.2 to O1.4: prepares the counters, starts a lineage if needed, and builds the first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
@@ -76,8 +75,7 @@ extension OpenSequence {
 
   /// Continues with counters that a process has initialised since the machine booted.
   ///
-  /// The files contain at least all visible commits. They may also contain one more complete commit
-  /// that its writer did not publish because it died first. Such a commit is adopted.
+  /// Adopts a complete commit whose writer died before it published the commit.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
@@ -94,21 +92,19 @@ extension OpenSequence {
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A process may have died during maintenance: after it wrote the header slot but before it
-    // raised `checkpointed`, or while it was deciding which generations stay alive. In the second
-    // case, the epoch is still odd.
+    // A process may have died after it wrote the header slot but before it raised `checkpointed`,
+    // or while it was deciding which generations stay alive. In that case, the epoch is still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Recovery has just synced the directory, so the names of all segments are durable.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the generations that are older than the newest one and can still be read after a
-  /// reboot: named generations, and generations that a read-only process has locked since the
-  /// reboot.
+  /// Returns the older generations that stay readable after a reboot: those that are named, and
+  /// those that a read-only process has locked since the reboot.
   ///
-  /// A lock alone does not make a generation readable. If the map of retained frames covers the
-  /// generation but does not list it as retained, its frames may have been reclaimed.
+  /// A lock alone does not suffice: if the map of retained frames covers a generation but does not
+  /// list it, its frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -125,8 +121,7 @@ extension OpenSequence {
 
   /// Initialises the counters, except the decision record, after a reboot.
   ///
-  /// The floor is set to the newest commit, so that a token of a released generation cannot make
-  /// that generation readable again.
+  /// The floor is the newest commit, so that no token makes a released generation readable again.
   private func initialise(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) {
@@ -145,8 +140,7 @@ extension OpenSequence {
 
   /// Rewrites the frames after `durable` with the same bytes, and syncs them.
   ///
-  /// After a failed sync, the system may treat pages as written although they are not on disk, so
-  /// nothing may rely on these frames until they have been rewritten.
+  /// After a failed sync, the system may treat pages as written although they are not on disk.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {
@@ -164,8 +158,7 @@ extension OpenSequence {
     for segment in table.segments { try segment.file.sync() }
   }
 
-  /// R1.7 and R1.8: starts a new lineage for all later commits, in the segment after the last
-  /// existing one, so that no frame number is ever reused.
+  /// R1.7 and R1.8: starts a lineage in a new segment, so that no frame number is ever reused.
   private func startLineage(
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {

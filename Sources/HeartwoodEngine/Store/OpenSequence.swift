@@ -1,6 +1,5 @@
-/// Opens a store by creating it, recovering it, or attaching to it.
-///
-/// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
+/// Opens a store by creating it, recovering it, or attaching to it: steps O1, O2 and C1 in
+/// `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -22,13 +21,11 @@ struct OpenSequence {
     "holders",
   ]
 
-  /// Returns whether a file with this name may belong to a store.
   static func isOfStore(_ name: String) -> Bool {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or creates the store's directory, and returns a copy of this object that keeps the
-  /// directory open.
+  /// Finds or creates the directory, and returns a copy of this object that keeps it open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -75,8 +72,7 @@ struct OpenSequence {
     }
   }
 
-  /// Opens the store by recovering it from its files, because there is no other process to attach
-  /// to.
+  /// Opens the store by recovering it, because there is no other process to attach to.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
@@ -128,9 +124,7 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Checks that the directory contains a store, or only files that can belong to one.
-  ///
-  /// If the store is opened for writing, creates a missing directory.
+  /// Rejects a directory with other files but no store, and creates a missing one for writing.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
@@ -160,7 +154,6 @@ struct OpenSequence {
     try fileSystem.volumeType(of: Self.parent(of: path))?.requireSupported(path)
   }
 
-  /// Returns the parent directory of a path.
   static func parent(of path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
@@ -203,8 +196,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Returns the error for a page file without an intact header: `corrupt` if the file has the
-  /// signature of a store, otherwise `notAStore`.
+  /// Returns the error for a page file without an intact header, according to its signature.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }
@@ -222,9 +214,7 @@ struct OpenSequence {
       file: pages.path)
   }
 
-  /// Checks that the page file is as long as its header requires.
-  ///
-  /// Accessing a mapping past the end of its file is fatal, so a truncated file must be rejected.
+  /// Rejects a truncated page file, because accessing a mapping past the end of its file is fatal.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -235,11 +225,9 @@ struct OpenSequence {
     }
   }
 
-  /// Returns whether to map the files.
+  /// Returns whether to map the files; none may be shorter than its mapping.
   ///
-  /// Files are mapped if the options request this, the file system supports it, and no file is
-  /// shorter than its mapping. Opening a store for writing extends files that are too short.
-  /// Opening it for reading must not change them.
+  /// Opening a store for writing extends short files. Opening it for reading must not change them.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

@@ -21,7 +21,6 @@ extension Store {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
 
-  /// The newest generation that is visible to this store object.
   private var newestGeneration: FrameNumber {
     max(files.counters.committed, table.visible.generation)
   }
@@ -63,9 +62,7 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer of a store's commits.
-///
-/// The observer stays registered with the store's signal until it is deallocated.
+/// An observer of commits, registered with the store's signal until it is deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
@@ -79,11 +76,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval at which an observer of a read-only store without shared counters polls for
-  /// commits.
-  ///
-  /// The store has no shared counters until a process opens it for writing for the first time since
-  /// the machine booted. That process cannot notify observers that opened the store earlier.
+  /// The interval at which an observer polls a read-only store without shared counters, because the
+  /// process that creates the counters cannot notify earlier observers.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
@@ -111,10 +105,9 @@ private final class CommitObserver: @unchecked Sendable {
     }
   }
 
-  /// Returns the signal of the store's current core, after registering this observer with it.
+  /// Registers with the signal of the store's current core, and returns the signal.
   ///
-  /// The core may have changed since the observer was created: a read-only store that was opened
-  /// without shared counters gets a new core once another process has opened the files for writing.
+  /// A private core is replaced once another process has opened the files for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

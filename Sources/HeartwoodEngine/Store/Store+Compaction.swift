@@ -41,10 +41,7 @@ extension Store {
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts the store in transactions that each move or read pages of up to `stepByteCount` bytes
-  /// in total.
-  ///
-  /// For tests.
+  /// Compacts the store in transactions that each process up to `stepByteCount` bytes, for tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

@@ -69,8 +69,7 @@ extension Store {
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces the file
-  /// of the list if the list has changed.
+  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces its file.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -16,8 +16,7 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// The state that this object shares with other `Store` objects for the same store in this
-  /// process.
+  /// The state that all `Store` objects for the same store in this process share.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
@@ -53,9 +52,7 @@ public final class Store: Sendable {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
 
-  /// Opens a store on the given file system.
-  ///
-  /// For tests and in-memory stores.
+  /// Opens a store on the given file system, for tests and in-memory stores.
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -139,8 +136,7 @@ public final class Store: Sendable {
 
   /// P2: pins a generation of a store that was opened for reading only and has no shared counters.
   ///
-  /// Without shared counters, the pin is valid only if the state is still the newest one after the
-  /// generation has been locked.
+  /// The pin is valid only if the state is still the newest one once the generation is locked.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
@@ -251,7 +247,6 @@ public final class Store: Sendable {
     try leave(withCheckpoint: true)
   }
 
-  /// Whether the store has been closed.
   var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
   @inline(__always)
@@ -260,8 +255,6 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Throws `forked` if the store belongs to the parent process, or `closed` if the store has been
-  /// closed.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
@@ -272,9 +265,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Checks that a snapshot was taken from this store after the store was opened.
-  ///
-  /// - Throws: `foreignStore` if it was not.
+  /// Throws `foreignStore` if a snapshot was not taken from this store since it was opened.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(
@@ -294,11 +285,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Detaches this `Store` from the state that it shares with other `Store` objects in the process.
-  ///
-  /// Detaching the last one also shuts down the shared state.
-  ///
-  /// - Parameter withCheckpoint: Whether shutting down the shared state includes a last checkpoint.
+  /// Detaches this `Store` from its core, and shuts down the core if no other `Store` uses it.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

@@ -1,5 +1,4 @@
-/// Copies a snapshot into a new store, and renames that store to its final name once it is
-/// complete.
+/// Copies a snapshot into a new store, which gets its final name once it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -8,9 +7,7 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// The approximate number of bytes that one transaction copies.
-  ///
-  /// The number is small, because a transaction keeps its pages in memory until it ends.
+  /// The approximate size in bytes of a transaction, which keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -98,8 +95,7 @@ struct StoreCopy {
     try removeFiles()
   }
 
-  /// Removes all files of the partial copy except `locks`, whose lock tells other processes that a
-  /// copy is in progress.
+  /// Removes all files except `locks`, whose lock shows that a copy is in progress.
   private func removeFiles() throws(StorageError) {
     // A child forked during the copy must not remove files that its parent is still using.
     try files.origin.requireOwn(partialPath)
@@ -108,7 +104,6 @@ struct StoreCopy {
     }
   }
 
-  /// Fills the copy, compacts it, and closes it.
   private func fill() throws {
     defer { withExtendedLifetime(snapshot) {} }
     let target = try Store(at: partialPath, options: options, fileSystem: files.fileSystem)

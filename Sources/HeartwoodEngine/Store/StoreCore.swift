@@ -1,5 +1,4 @@
-/// The state that all `Store` objects for one store in this process share: the files, the live
-/// generations, the writer lock and the maintenance thread.
+/// The state that all `Store` objects for one store in this process share.
 final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable
@@ -7,18 +6,15 @@ final class StoreCore: Sendable {
   let writerLock: WriterLock
   let commit: Commit
   let maintenance: Maintenance
-  /// The information that this process publishes about itself, for display to users.
   let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// Whether the files are read without shared counters, because no process has opened the store
-  /// for writing since the machine booted.
+  /// Whether the counters are private; see ``OpenSequence/Opened/isPrivate``.
   let isPrivate: Bool
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
   ///
-  /// The byte depends on how the core was opened, not on the options of each `Store` object: a
-  /// read-only `Store` object may share a core that is open for writing.
+  /// It depends on how the core was opened, because a read-only `Store` may share a writable core.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -58,10 +54,7 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Shuts down the shared state.
-  ///
-  /// - Parameter withCheckpoint: Whether to run a last checkpoint first. Without it, the files are
-  ///   left as if the process had died.
+  /// Shuts down the shared state; without a checkpoint, the files are as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }

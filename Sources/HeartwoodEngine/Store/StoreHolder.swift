@@ -21,11 +21,9 @@ public struct StoreHolder: Hashable, Sendable {
   public var isThisProcess: Bool
 }
 
-/// The processes that have a store open, according to the store's locks and its `holders` file at
-/// the time when the survey was created.
+/// The processes that have a store open, according to its locks and its `holders` file.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
-  /// This process.
   private let own: StoreHolder
   /// The other processes that have set a holder lock, sorted by PID.
   private let others: [StoreHolder]
@@ -50,8 +48,7 @@ struct HolderSurvey {
     }
   }
 
-  /// Returns every process that has the store open: this process first, then the others, sorted by
-  /// PID.
+  /// Returns this process, then the others that have the store open, sorted by PID.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
@@ -59,8 +56,7 @@ struct HolderSurvey {
       }
   }
 
-  /// Returns the processes that hold a generation: this process first if it holds the generation,
-  /// then the others, sorted by PID.
+  /// Returns the processes that hold a generation, in the same order as ``all()``.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))

@@ -26,9 +26,7 @@ public struct StoreOptions: Sendable {
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// How pages are read.
-  ///
-  /// An in-memory store always uses `.buffered`.
+  /// How pages are read; an in-memory store always uses `.buffered`.
   public var access = Access.mapped
   /// Whether to open the store for reading only.
   ///
@@ -82,8 +80,7 @@ public struct StoreOptions: Sendable {
   package enum MaintenanceMode: Sendable {
     /// A background thread of the store.
     case background
-    /// The thread that calls `write`, which runs maintenance after each commit. This mode is for
-    /// stores that must behave deterministically.
+    /// The thread that calls `write`, after each commit, for deterministic behaviour.
     case inline
   }
   package var maintenance = MaintenanceMode.background

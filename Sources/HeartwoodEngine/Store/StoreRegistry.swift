@@ -7,9 +7,7 @@ import Synchronization
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity of an open store.
-  ///
-  /// `Store` objects with the same key share their state.
+  /// The identity of an open store; `Store` objects with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -22,9 +20,7 @@ final class StoreRegistry: @unchecked Sendable {
     case open(StoreCore, count: Int)
   }
 
-  /// The registry of this process.
-  ///
-  /// A child process created by `fork` has its own registry, without the parent's stores.
+  /// The registry of this process; a child process created by `fork` has its own.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)
@@ -49,8 +45,7 @@ final class StoreRegistry: @unchecked Sendable {
   /// Returns the core of a store and the key of its entry, and opens the store with `make` if it is
   /// not open yet.
   ///
-  /// Each call must be balanced by a call to ``leave(_:)``. A read-only `Store` object shares the
-  /// core of one that is open for writing, if there is one.
+  /// Each call must be balanced by ``leave(_:)``. A read-only `Store` can share a writable core.
   func enter(
     _ wanted: Key, _ make: () throws(StorageError) -> StoreCore
   ) throws(StorageError) -> (StoreCore, Key) {
@@ -76,7 +71,6 @@ final class StoreRegistry: @unchecked Sendable {
     return (try made.get(), key)
   }
 
-  /// Returns the current core of a store, or `nil` if the store is not open.
   func core(at key: Key) -> StoreCore? {
     lock.withLock {
       guard case .open(let core, _) = stores[key] else { return nil }
@@ -84,10 +78,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Replaces the core of a store with the core that `make` returns, and returns the new core.
-  ///
-  /// `make` receives the current core. If `make` returns `nil`, the current core stays in place and
-  /// is returned.
+  /// Replaces and returns the core of a store, unless `make` returns `nil` for the current core.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
@@ -101,10 +92,9 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Records that a `Store` object no longer uses its core, and returns whether it was the last one
-  /// to use that core.
+  /// Records that a `Store` object no longer uses its core.
   ///
-  /// If so, the caller must shut down the core.
+  /// Returns whether it was the last one, in which case the caller must shut down the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

@@ -53,10 +53,7 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates statistics with the page size and no other data, for a child process created by
-  /// `fork`.
-  ///
-  /// The statistics of the parent's store are not available there.
+  /// Creates statistics with only the page size, for a child process created by `fork`.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -86,10 +83,7 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the number of bytes that the log occupies on disk.
-  ///
-  /// Segments whose size cannot be determined, for example because they were deleted in the
-  /// meantime, are not counted.
+  /// Returns the size of the log on disk, without segments that were deleted in the meantime.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -111,9 +105,7 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported.
-  ///
-  /// Shorter waits are normal.
+  /// The minimum duration of a wait that is reported, because shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

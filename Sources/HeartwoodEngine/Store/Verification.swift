@@ -1,8 +1,6 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The problems that were found, each described in one sentence.
-  ///
-  /// The array is empty if the store is intact.
+  /// The problems that were found, each described in one sentence; empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
@@ -18,12 +16,10 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// Checks one generation, from the roots of its trees downwards, and the part of the log from which
-/// the generation is read.
+/// Checks one generation and the part of the log from which it is read.
 ///
-/// It checks that every page of the generation is either free or reachable exactly once, and that
-/// the pages' hashes and the trees' key order, separators, depths and counts are correct.
-/// Corruption results in findings, never in an error.
+/// Every page must be free or reachable exactly once; hashes, key order, separators, depths and
+/// counts must be correct. Corruption results in findings, never in an error.
 final class Verification {
   private let files: StoreFiles
   private let state: GenerationState
@@ -75,7 +71,7 @@ final class Verification {
     }
   }
 
-  /// Checks one tree, and returns the number of entries found.
+  /// Checks one tree, and returns the number of its entries.
   private func check(_ root: TreeRoot) -> Int {
     var beyond: [PageNumber] = []
     let checks = TreeChecks(view: state.view, root: root) { page in
@@ -127,8 +123,7 @@ final class Verification {
 
   /// Checks that a segment's header matches this store and the segment's position in the log.
   ///
-  /// A damaged header is ignored, because a power cut may destroy the header while the frames after
-  /// it survive, and because the hashes of these frames are verified separately.
+  /// A damaged header is ignored, because a power cut may destroy it without harming the frames.
   private func checkHeader(of segment: Segment) throws(StorageError) {
     guard let header = try files.log.header(of: segment) else { return }
     if header.identity != files.identity || header.geometry != files.geometry
@@ -140,12 +135,10 @@ final class Verification {
     }
   }
 
-  /// Checks that the footers of the segments from `sum.segment` up to, but not including, `end`
-  /// match the group headers.
+  /// Checks that the footers of the segments `sum.segment..<end` match the group headers.
   ///
-  /// Two kinds of footers are not compared: the footer of the segment in which reading began,
-  /// because earlier commits in that segment were not read, and the footer of a segment whose last
-  /// commit is newer than the checked generation, because that footer was written during the check.
+  /// The segment in which reading began is skipped, because its earlier commits were not read, and
+  /// so is a segment whose footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {
@@ -163,10 +156,7 @@ final class Verification {
     }
   }
 
-  /// Verifies the retained frames, and every commit in the log after the checkpointed generation,
-  /// up to the checked one.
-  ///
-  /// The page images of these commits are verified too.
+  /// Verifies the retained frames, and the commits after the checkpointed generation.
   private func checkLog() throws(StorageError) {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
@@ -200,8 +190,7 @@ final class Verification {
     }
   }
 
-  /// Checks that every frame in the retained-frame map contains the page that the map lists for it,
-  /// and that every named generation can be read.
+  /// Checks that each retained frame contains its page, and that each named generation is readable.
   private func checkRetained(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
     let block = ByteBlock(count: files.geometry.pageByteCount)
     defer { block.keep() }

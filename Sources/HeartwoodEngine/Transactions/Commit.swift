@@ -9,13 +9,10 @@ package struct Commit {
   /// The maximum number of changed pages that a transaction keeps in memory.
   package let memoryPageLimit: Int
 
-  /// Runs `body` while no other writer can run, and commits its changes as one generation.
+  /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// - Parameters:
-  ///   - isDurable: Whether to return only once the commit survives a power cut.
-  ///   - timeout: The maximum number of milliseconds to wait for other writers, or `nil` for no
-  ///     limit.
-  /// - Returns: The new generation, or the newest existing one if `body` changed nothing.
+  /// Returns the newest existing generation if `body` changed nothing. A durable commit survives a
+  /// power cut on return. A `timeout` is in milliseconds; `nil` means no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
@@ -30,9 +27,7 @@ package struct Commit {
     return state.generation
   }
 
-  /// W1.1 to W1.7: runs `body` under the writer lock, and appends its changes to the log.
-  ///
-  /// - Returns: The new state, or the current one if `body` changed nothing.
+  /// W1.1 to W1.7: runs `body` under the writer lock, and appends any changes to the log.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {

@@ -1,16 +1,12 @@
 /// Moves the pages at the end of the page file to free pages before them, step by step.
 ///
 /// Each step runs in its own transaction, so that it needs a bounded amount of memory and blocks
-/// other writers only for a bounded time. Other transactions may change the store between two
-/// steps.
+/// other writers only for a bounded time. The store may change between two steps.
 ///
 /// The *limit* is the number of pages that the page file would have if it contained no free pages.
-/// Steps are grouped into rounds. A round first reads each page beyond the limit, and moves those
-/// that are tree nodes. Then it walks the trees that have large values beyond the limit, and moves
-/// the pages of these values. The walk is necessary because a page of a large value does not
-/// identify the leaf that refers to the value.
+/// Each round moves the tree nodes beyond the limit. Then it walks the trees that have large values
+/// beyond the limit, because a page of a large value does not identify the leaf that refers to it.
 package struct Compaction {
-  /// The number of pages moved so far.
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
   package private(set) var expectedCount = 0
@@ -18,27 +14,21 @@ package struct Compaction {
   private let stepByteCount: Int
   private var hasBegun = false
   private var movedBefore = 0
-  /// The first page that this round has not read yet.
   private var nextPage: PageNumber = 0
   private var isWalking = false
   /// The trees still to be walked in this round.
   private var trees: Set<TreeID> = []
-  /// The tree that is being walked.
   private var tree: TreeID?
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction whose steps each move or read pages of up to `stepByteCount` bytes in
-  /// total.
+  /// Creates a compaction whose steps each move or read up to `stepByteCount` bytes of pages.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount
   }
 
   /// Runs the next step in a transaction, and returns whether another step is needed.
-  ///
-  /// - Complexity: Reads the bitmaps and at most as many pages as a step allows, and writes the
-  ///   moved pages.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
     guard pages.pageCount > 0 else { return false }
     let used = UsedPages(view: pages.view, geometry: geometry)
@@ -56,15 +46,13 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Another round follows only if this round has moved pages, and if the total number of moved
-    // pages does not exceed the number that were beyond the limit at the start. Otherwise, writers
-    // that keep adding pages could prolong the compaction forever.
+    // Limit the number of moved pages to those that were beyond the limit at the start, because
+    // writers that keep adding pages could otherwise prolong the compaction forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Reads the next pages beyond the limit, moves those that are tree nodes, and records the trees
-  /// whose large values have pages there.
+  /// Moves the next tree nodes beyond the limit, and records the trees with large values there.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
@@ -96,9 +84,7 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace, and returns the catalog row of the keyspace.
-  ///
-  /// If the node is the root, the catalog is updated, and the returned row contains the new root.
+  /// Moves a node of a keyspace, and returns the row, which changes if the node is the root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {

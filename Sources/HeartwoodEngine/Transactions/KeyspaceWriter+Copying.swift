@@ -3,12 +3,9 @@ struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
   private let cursor: TreeCursor
-  /// Whether there is a current entry.
   private(set) var hasEntry: Bool
 
-  /// Creates a source that is positioned at the first entry.
-  ///
-  /// The snapshot must outlive this source.
+  /// Creates a source at the first entry; the snapshot must outlive the source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
     view = snapshot.state.view
     root = row.root
@@ -18,10 +15,7 @@ struct KeyspaceSource {
 
   /// Appends the current entry to a tree of another store, and moves to the next entry.
   ///
-  /// A large value is copied in chunks.
-  ///
-  /// - Returns: The total size of the key and the value in bytes, or 0 if there is no current
-  ///   entry.
+  /// Returns the size of the key and the value in bytes, or 0 if there is no current entry.
   mutating func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
     _ report: ProgressReport
@@ -55,9 +49,6 @@ struct KeyspaceSource {
 extension KeyspaceWriter {
   /// Appends entries from a keyspace of another store, until at least `byteCount` bytes have been
   /// appended or no entry is left.
-  ///
-  /// - Parameter report: The progress report, which receives the current number of pages in the new
-  ///   store.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

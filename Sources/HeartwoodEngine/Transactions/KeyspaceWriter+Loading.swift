@@ -74,9 +74,7 @@ public struct KeyspaceLoader: ~Copyable {
   private var builder: TreeBuilder
   private var count: UInt64
 
-  /// Begins a bulk load of a keyspace.
-  ///
-  /// - Parameter isEmpty: Whether the keyspace must be empty.
+  /// Begins a bulk load of a keyspace, which must be empty if `isEmpty` is true.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
     writer.requireOpen()
     let (session, keyspace) = (writer.session, writer.keyspace)
@@ -115,10 +113,7 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends an entry that does not fit in the last leaf.
-  ///
-  /// Full pages do not change again, so they are written to the log while they are still in the
-  /// processor's caches.
+  /// Appends to a new leaf, and writes full pages to the log while they are still cached.
   @inline(never)
   private mutating func appendToNewLeaf(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
     try session.changing { () throws(StorageError) in
@@ -140,9 +135,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// Prevents the transaction from being committed, because the bulk load is incomplete.
-  ///
-  /// This method always throws an error.
+  /// Always throws an error, so that the transaction cannot be committed.
   func abort() throws {
     try session.changing { () throws(StorageError) in
       throw StorageError(

@@ -43,7 +43,6 @@ extension KeyspaceWriter {
   }
 }
 
-/// Runs `body` with the bytes of a bound, or with `nil` if there is no bound.
 private func withBound<R>(
   _ key: Key?, _ body: (Bytes?) throws(StorageError) -> R
 ) throws(StorageError) -> R {

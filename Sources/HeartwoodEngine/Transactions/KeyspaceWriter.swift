@@ -6,7 +6,6 @@ public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace
 
-  /// The read operations for the keyspace in its current state.
   @usableFromInline var reads: KeyspaceReads {
     requireOpen()
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)

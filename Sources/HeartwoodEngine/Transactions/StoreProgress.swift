@@ -30,14 +30,11 @@ final class ProgressReport {
     self.body = body
   }
 
-  /// Reports that `completed` pages are complete, if at least a hundredth of the pages has been
-  /// completed since the last report.
   @inline(__always)
   func reach(_ completed: Int) {
     if completed >= next { report(completed) }
   }
 
-  /// Reports completion.
   func finish() { body?(StoreProgress(completed: total, of: total)) }
 
   @inline(never)

@@ -8,7 +8,7 @@ public struct ValueWriter: ~Copyable {
   private var givenByteCount = 0
   /// The bytes appended so far, if the value is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
-  /// The writer of overflow pages for a larger value, or `nil` if the value is stored in its leaf.
+  /// The writer of overflow pages, or `nil` if the value is stored in its leaf.
   private var overflow: OverflowWriter?
 
   init(
@@ -58,9 +58,7 @@ public struct ValueWriter: ~Copyable {
     givenByteCount += chunk.count
   }
 
-  /// Stores the value that was written.
-  ///
-  /// - Throws: `invalidArgument` if the value is shorter than declared.
+  /// Stores the value, or throws `invalidArgument` if it is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {
@@ -78,7 +76,6 @@ public struct ValueWriter: ~Copyable {
     }
   }
 
-  /// Frees the pages that were written for the value.
   mutating func discard() throws(StorageError) {
     try session.changing { () throws(StorageError) in try overflow?.discard() }
     overflow = nil

@@ -11,7 +11,6 @@ final class OpenKeyspace {
   /// Whether the keyspace is being bulk-loaded, during which no other code may use it.
   var isLoading = false
 
-  /// Traps if the keyspace has been removed or is being loaded.
   func requireFree() {
     precondition(
       !isRemoved,
@@ -29,20 +28,17 @@ final class OpenKeyspace {
     writer = TreeWriter(pages: pages, root: row.root)
   }
 
-  /// Restores the properties that may have changed within a savepoint.
   func restore(_ row: Catalog.Row, hasNewCount: Bool = false, isRemoved: Bool = false) {
     self.row = row
     self.hasNewCount = hasNewCount
     self.isRemoved = isRemoved
   }
 
-  /// Increments the number of entries.
   func noteInserted() {
     row.count += 1
     hasNewCount = true
   }
 
-  /// Subtracts `count` deleted entries from the number of entries.
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(
@@ -53,27 +49,20 @@ final class OpenKeyspace {
   }
 }
 
-/// The pages and keyspaces of a transaction while its closure runs.
-///
-/// Only the thread that holds the writer lock uses a session.
+/// The state of a running transaction, used only by the thread that holds the writer lock.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces, keyed by the bytes of their names, because names that are equal as strings but
-  /// have different bytes denote different keyspaces.
+  /// The keyspaces by the bytes of their names, because equal strings can have different bytes.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
 
   init(pages: WorkingPages) { scope = TransactionScope(pages: pages) }
 
-  /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`, which changes the transaction's pages.
-  ///
-  /// If `body` throws an error, the transaction can be committed only if a savepoint rolls back the
-  /// change.
+  /// Runs `body`; if it throws, only rolling back a savepoint lets the transaction commit.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
@@ -88,7 +77,6 @@ final class WriteSession {
     }
   }
 
-  /// Runs `body`, and undoes its changes if it throws an error.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     requireOpen()
     if let interruption { throw interruption }
@@ -105,8 +93,7 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // If an error interrupted a change within the savepoint, the rollback has undone that change,
-      // so the transaction can continue.
+      // The rollback has undone any interrupted change, so the transaction can continue.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
@@ -119,8 +106,7 @@ final class WriteSession {
   /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
   /// Keyspaces that were opened within the savepoint stay open if they existed before the
-  /// transaction, because they were unchanged when the savepoint began. Keyspaces that were created
-  /// within the savepoint no longer exist.
+  /// transaction, because they were unchanged when the savepoint began.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known
@@ -183,8 +169,6 @@ final class WriteSession {
   }
 
   /// Removes a keyspace with all its entries, and returns whether it existed.
-  ///
-  /// - Complexity: Every page of the keyspace is read once.
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {
     requireOpen()
     let key = Array(name.utf8)
@@ -206,9 +190,7 @@ final class WriteSession {
     return true
   }
 
-  /// Updates the catalog with the transaction's changes.
-  ///
-  /// This is the last step before the commit.
+  /// Updates the catalog with the transaction's changes, as the last step before the commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

@@ -50,20 +50,18 @@ public struct WriteTransaction {
 
   /// The number of the transaction's first frame.
   ///
-  /// No two committed transactions have the same base, so a row can store the base of the
-  /// transaction that wrote it as its version. Such a row is newer than every generation whose
-  /// number is less than its version.
+  /// No two committed transactions have the same base, so a row can store the base of its writer as
+  /// its version. Such a row is newer than every generation whose number is less than its version.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry in `target` differs from its entry in the generation on
   /// which this transaction builds.
   ///
-  /// The generation on which this transaction builds is the source of the changes, and the snapshot
-  /// is the target, as in ``Store/changes(from:to:where:_:)``. The source may be newer than any
-  /// snapshot that can be taken, because its commit may not be synced and visible yet.
+  /// That generation is the source of the changes, as in ``Store/changes(from:to:where:_:)``. It
+  /// may be newer than any snapshot, because its commit may not be synced and visible yet.
   ///
-  /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
-  ///   before it was reopened; `corrupt` or `io`; any error of `body`.
+  /// - Throws: `foreignStore` for a snapshot that was not taken from this store since it was
+  ///   opened; `corrupt` or `io`; any error of `body`.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
@@ -77,9 +75,7 @@ public struct WriteTransaction {
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// The number of pages that the transaction has in memory.
-  ///
-  /// For tests.
+  /// The number of pages that the transaction has in memory, for tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

@@ -1,23 +1,16 @@
 /// Tracks which bytes of a page are occupied by cells, with one bit for each byte.
 ///
-/// No two cells may share bytes; otherwise, freeing, moving or compacting one cell could overwrite
-/// another.
+/// If cells shared bytes, freeing, moving or compacting one could overwrite another.
 struct ByteClaims {
-  /// The number of claimed bytes.
   private(set) var count = 0
   private let map: MutableBytes
 
-  /// Returns the size of the bit map in bytes for a page of `pageByteCount` bytes.
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates an instance in which no byte is claimed.
-  ///
-  /// - Parameter map: The memory for the bit map: ``mapByteCount(_:)`` bytes that are all zero.
+  /// Creates an instance without claims, given ``mapByteCount(_:)`` zero bytes for the bit map.
   init(map: MutableBytes) { self.map = map }
 
-  /// Claims `byteCount` bytes starting at `offset`.
-  ///
-  /// Returns `false` if any of these bytes is already claimed.
+  /// Claims bytes, or returns `false` if any of them is already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

@@ -1,11 +1,7 @@
-/// The position of a key in a tree, whether or not the key exists.
+/// The position of a key in a tree, with an estimate of the fraction of entries before it.
 ///
-/// The position includes an estimate of the fraction of the tree's entries that sort before the
-/// key.
-///
-/// The fraction is computed only from the nodes between the root and the leaf, as if all subtrees
-/// of a node had the same number of entries. The estimate is therefore less accurate if nodes are
-/// filled unevenly, but it is always between 0 and 1.
+/// The fraction, from 0 to 1, is computed only from the nodes between the root and the leaf, as if
+/// all subtrees of a node had the same number of entries.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int
@@ -33,9 +29,8 @@ package struct KeyPosition {
     view.release(reference)
   }
 
-  /// Returns an estimate of how many of the `count` entries are between this position and `end`.
-  ///
-  /// The result is exact if both positions are in the same leaf.
+  /// Returns an estimate of how many of the `count` entries are between this position and `end`,
+  /// which is exact if both are in the same leaf.
   package func distance(to end: KeyPosition, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

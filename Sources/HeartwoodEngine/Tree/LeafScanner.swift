@@ -1,6 +1,4 @@
-/// Reads the entries in a list of leaves of one tree, in order.
-///
-/// A scanner holds only one page, the current leaf.
+/// Reads the entries in a list of leaves of one tree, in order, and holds one leaf at a time.
 ///
 /// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
 ///   scanner.
@@ -11,9 +9,7 @@ package final class LeafScanner {
   /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The memory for the current key.
-  ///
-  /// It always starts with the prefix of the current leaf.
+  /// The memory for the current key, which always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for the last key of the previous leaf.
   private let otherBytes: MutableBytes
@@ -22,8 +18,7 @@ package final class LeafScanner {
   private var node: NodeView
   private var slot = 0
 
-  /// Creates a scanner positioned before the first entry of `pages`, which are leaves of `tree` in
-  /// key order.
+  /// Creates a scanner before the first entry of `pages`, which are leaves of `tree` in key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -38,9 +33,8 @@ package final class LeafScanner {
 
   deinit { if let leaf { view.release(leaf) } }
 
-  /// Moves to the next entry.
+  /// Moves to the next entry, or returns `false` if there is none.
   ///
-  /// - Returns: Whether there is a next entry.
   /// - Throws: `corrupt` or `io` if a leaf is corrupt or cannot be read, or if its keys do not
   ///   follow those of the previous leaf.
   package func moveToNext() throws(StorageError) -> Bool {
@@ -63,15 +57,12 @@ package final class LeafScanner {
   /// Whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the entries that follow the current one, for as long as they are identical in both
-  /// scanners.
+  /// Skips the following entries for as long as their cells are identical in both scanners.
   ///
-  /// Afterwards, both scanners are at the last skipped entry. If no entry was skipped, neither
-  /// scanner has moved. Entries are identical if their cells are equal byte for byte. Equal entries
-  /// whose cells are laid out differently are not skipped, and must be compared individually.
+  /// Afterwards, both scanners are at the last skipped entry. Equal entries whose cells have
+  /// different layouts are not skipped.
   ///
-  /// - Complexity: Reads no page, because skipping stops where the current leaf of either scanner
-  ///   ends.
+  /// - Complexity: Reads no page, because skipping stops where the leaf of either scanner ends.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

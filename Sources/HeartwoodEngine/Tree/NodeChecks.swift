@@ -1,10 +1,9 @@
-/// Checks the complete structure of one page of a tree.
+/// Checks the structure of one page of a tree, once for each page that is read into the process.
 ///
-/// The check runs once for each page that is read into the process. After a page has passed the
-/// check, no accessor of ``NodeView`` reads out of bounds, and every search in the page terminates.
-/// References between pages are checked during each descent.
+/// Afterwards, no accessor of ``NodeView`` reads out of bounds, and every search in the page
+/// terminates. References between pages are checked during each descent.
 package enum NodeChecks {
-  /// Returns a description of the first problem found in the page, or `nil` if the page is intact.
+  /// Returns a description of the first problem in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -152,10 +151,7 @@ package enum NodeChecks {
       ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether the unused bytes at the end of a head are zero.
-  ///
-  /// If `count`, the length of the suffix, is less than eight, the suffix fills only the first
-  /// bytes of the head.
+  /// Returns whether the bytes of a head after a suffix of `count` bytes are zero.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

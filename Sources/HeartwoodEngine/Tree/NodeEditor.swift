@@ -1,7 +1,6 @@
 /// Changes a node in place.
 ///
-/// The editor can add an entry only if its key starts with the node's prefix and the node has room.
-/// Otherwise, the node must be rebuilt or split.
+/// A new entry must fit and have the node's prefix; otherwise, the node must be rebuilt or split.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -9,17 +8,14 @@ package struct NodeEditor {
 
   package var node: NodeView { NodeView(page.bytes) }
 
-  /// Makes the node empty.
   package func clear() {
     page.clear(NodeLayout.count.offset, NodeLayout.prefixOffset - NodeLayout.count.offset)
     page.store32(UInt32(page.count), NodeLayout.heapStart.offset)
   }
 
-  /// Inserts an entry before the one at `slot`.
+  /// Inserts an entry before the one at `slot`, or returns `false` and leaves the node unchanged.
   ///
-  /// - Returns: Whether the entry was inserted. If not, the node is unchanged: it has no room for
-  ///   the entry, the entry's key does not start with the node's prefix, or the node has no keys
-  ///   yet, and therefore no prefix has been chosen for it.
+  /// It fails if the node has no room or no keys yet, or if the key lacks its prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -36,17 +32,13 @@ package struct NodeEditor {
     return true
   }
 
-  /// Removes the entry at `slot`.
   package func remove(at slot: Int) {
     let node = node
     freeCell(at: slot, of: node)
     close(slot, in: node, isLeaf: node.isLeaf)
   }
 
-  /// Replaces the value of the leaf entry at `slot`.
-  ///
-  /// - Returns: Whether the value was replaced. If not, the node has no room for the value and is
-  ///   unchanged.
+  /// Replaces the value of the leaf entry at `slot`, or returns `false` if the node has no room.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -79,13 +71,12 @@ package struct NodeEditor {
     return true
   }
 
-  /// Sets the child of the branch entry at `slot`.
   package func setChild(_ slot: Int, to child: PageNumber) {
     let node = node
     page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
   }
 
-  /// Sets the root page of the large value to which the leaf entry at `slot` refers.
+  /// Sets the root page of the large value of the leaf entry at `slot`.
   package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
     let node = node
     let rest = max(0, node.suffixCount(slot) - 8)
@@ -93,10 +84,8 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Replaces the value of the entry at `slot` with a longer one, after compacting the cells.
-  ///
-  /// Compaction moves the cell to the lowest offset, so that the cell can grow into the free bytes
-  /// before it.
+  /// Replaces a value with a longer one after a compaction that moves the entry's cell to the
+  /// lowest offset, so that the cell can grow into the free bytes before it.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -112,10 +101,7 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells to the end of the page without gaps, so that all free bytes are before them.
-  ///
-  /// - Parameter lowest: The entry whose cell is moved to the lowest offset, or `nil` if the order
-  ///   of the cells does not matter.
+  /// Moves the cells to the end of the page without gaps; that of `lowest` gets the lowest offset.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -172,8 +158,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made in the arrays at `slot`, and
-  /// writes the entry's cell.
+  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made at `slot`, and its cell.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
@@ -200,9 +185,7 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes a gap at `slot` for one more entry in the arrays.
-  ///
-  /// The bytes at the end of the arrays are moved first, so that no array overwrites another.
+  /// Makes a gap for an entry at `slot`; moves the last bytes first, so that none are overwritten.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -219,9 +202,7 @@ package struct NodeEditor {
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
-  /// Removes the entry at `slot` from the arrays.
-  ///
-  /// The bytes at the start of the arrays are moved first, so that no array overwrites another.
+  /// Removes the entry at `slot`; moves the first bytes first, so that none are overwritten.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

@@ -5,9 +5,7 @@ package struct NodeEntry {
   package let isOverflow: Bool
   package let child: PageNumber
 
-  /// Creates an entry of a leaf.
-  ///
-  /// If `isOverflow` is true, `value` is the reference to a large value.
+  /// Creates an entry of a leaf; an overflow `value` is the reference to a large value.
   package init(key: SearchKey, value: Bytes, isOverflow: Bool) {
     self.key = key
     self.value = value
@@ -15,7 +13,6 @@ package struct NodeEntry {
     child = 0
   }
 
-  /// Creates an entry of a branch.
   package init(key: SearchKey, child: PageNumber) {
     self.key = key
     self.child = child
@@ -23,8 +20,7 @@ package struct NodeEntry {
     isOverflow = false
   }
 
-  /// Returns the size of the entry's cell in a node whose prefix has `prefixCount` bytes, or 0 if
-  /// the entry needs no cell.
+  /// Returns the cell size in a node with a prefix of the given length, or 0 if no cell is needed.
   package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
     let suffixCount = key.count - prefixCount
     let rest = max(0, suffixCount - 8)

@@ -5,15 +5,10 @@
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The common prefix of all keys is padded to a multiple of eight bytes. It is followed by packed
-/// arrays:
-///
-/// - the heads, which are abbreviated keys: the first eight key bytes after the prefix, as numbers
-///   that sort like the bytes
-/// - the children, in branches only
-/// - the slots, which contain the offsets of the cells
-///
-/// The cells grow down from the end of the page.
+/// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow: the
+/// heads, which are abbreviated keys (the first eight key bytes after the prefix, as numbers that
+/// sort like the bytes); the children, in branches only; and the slots, which contain the offsets
+/// of the cells. The cells grow down from the end of the page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)
@@ -24,11 +19,8 @@ package enum NodeLayout {
 
   /// The offset of the prefix, which is the end of the fixed-length fields.
   package static let prefixOffset = 40
-  /// The size of a head.
   package static let headByteCount = 8
-  /// The size of a child's page number.
   package static let childByteCount = 4
-  /// The size of a slot.
   package static let slotByteCount = 2
   /// The size of an entry in the packed arrays of a leaf.
   package static let leafEntryByteCount = headByteCount + slotByteCount
@@ -40,26 +32,22 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag that is set in a cell's value length if the cell contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The maximum length of a suffix for which a branch entry needs no cell.
-  ///
-  /// The head of such an entry contains the complete suffix, and the slot contains the suffix
-  /// length. A slot with a larger value contains the offset of a cell.
+  /// The maximum length of a suffix for which a branch entry needs no cell: the head contains the
+  /// suffix, and the slot contains its length instead of the offset of a cell.
   package static let maxCelllessSuffix = 8
 
-  /// Returns the offset of the heads in a node with a prefix of the given length.
   @inline(__always)
   package static func headsOffset(prefixLength: Int) -> Int {
     prefixOffset &+ ((prefixLength &+ 7) & ~7)
   }
 
-  /// Returns the number of bytes in a page that are available for the prefix, arrays and cells.
+  /// The number of bytes in a page that are available for the prefix, arrays and cells.
   @inline(__always)
   package static func capacity(pageByteCount: Int) -> Int { pageByteCount &- prefixOffset }
 
   /// Returns whether a value is stored in the leaf itself rather than in overflow pages.
   ///
-  /// Inline values are so short that four entries always fit in a node. Every overfull node can
-  /// therefore be split.
+  /// Four entries with inline values always fit in a node, so every overfull node can be split.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =

@@ -2,10 +2,7 @@
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Returns whether the keys of the two nodes and the separator between them are in ascending
-  /// order.
-  ///
-  /// The nodes can be rebuilt only if this is the case.
+  /// Returns whether the keys of the nodes and the separator ascend, as a rebuild requires.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace
@@ -19,15 +16,13 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the length of the prefix for a single node that contains the entries of both nodes, or
-  /// `nil` if these entries do not fit in one node.
+  /// Returns the prefix length of a single node with all entries, or `nil` if they do not fit.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns a division that balances the nodes, or `nil` if the current division cannot be
-  /// improved.
+  /// Returns a division that balances the nodes, or `nil` if none improves the current one.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
@@ -49,10 +44,7 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the length of a prefix that all keys in a range are known to share, or `nil` if no
-  /// such prefix is known.
-  ///
-  /// Keys that all come from the same node share the prefix of that node.
+  /// Returns the prefix length of the node that contains all keys of a range, if one node does.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

@@ -1,9 +1,6 @@
-/// The ordered sequence of entries from which one node or two neighbours are rebuilt.
+/// The entries from which one or two nodes are rebuilt, with at most one of them added or replaced.
 ///
-/// It contains the entries of the existing nodes, with at most one entry added or replaced.
-///
-/// Any range of the sequence can be written to a page, with a prefix chosen for that range. The
-/// target page must not be one of the source pages.
+/// Any range can be written, with a prefix of its own, to a page that is not one of the sources.
 package struct NodeRebuild {
   let left: NodeView
   let right: NodeView?
@@ -13,10 +10,7 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the sequence of the entries of `node` and one new entry.
-  ///
-  /// - Parameter inserting: Whether to insert `entry` at `position`, rather than replace the entry
-  ///   there.
+  /// Creates the entries of `node`, with `entry` inserted at `position` or replacing the one there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -30,10 +24,7 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Creates the sequence of the entries of two neighbours.
-  ///
-  /// In branches, the separator between the neighbours becomes the key of the right node's first
-  /// entry.
+  /// Creates the entries of two neighbours; in branches, `separator` is the right node's first key.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right
@@ -46,9 +37,7 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the node from which an entry comes, and the entry's index there.
-  ///
-  /// The entry must not be the edited one.
+  /// Returns the node and the index from which an entry other than the edited one comes.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -58,7 +47,6 @@ package struct NodeRebuild {
 
   // MARK: Sizes
 
-  /// Returns the size of an entry in a node with a prefix of the given length.
   private func byteCount(_ position: Int, prefixCount: Int) -> Int {
     if let edit, position == editPosition {
       return (isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount)
@@ -86,11 +74,10 @@ package struct NodeRebuild {
     return total
   }
 
-  /// Returns the length of the prefix for the entries of `range`.
+  /// Returns the length of the common prefix of the first and the last key of `range`.
   ///
-  /// The prefix is the common prefix of the first and the last key. If necessary, it is shortened
-  /// until it is at least eight bytes shorter than the first key, because future keys are more
-  /// likely to start with a shorter prefix.
+  /// If necessary, it is shortened until it is at least eight bytes shorter than the first key,
+  /// because future keys are more likely to start with a shorter prefix.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -99,14 +86,10 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// Returns the length of a prefix with which the entries of `range` fit in a page.
+  /// Returns the length of a prefix with which the entries of `range` fit in a page, or `nil`.
   ///
-  /// The result is the length from ``prefixCount(_:)`` if the entries fit with that prefix.
-  /// Otherwise, the result is `other` if the entries fit with a prefix of that length, or `nil` if
-  /// they do not.
-  ///
-  /// - Parameter other: The length of a prefix that all keys of the range are known to share, or
-  ///   `nil` if no such prefix is known.
+  /// The length is that from ``prefixCount(_:)`` if possible, or otherwise `other`, which is the
+  /// length of a prefix that all keys of the range are known to share, if any.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -115,10 +98,7 @@ package struct NodeRebuild {
     return other
   }
 
-  /// Returns the position within `bounds` that divides the entries into two nodes of about the same
-  /// size.
-  ///
-  /// This is the first position within `bounds` with at least half of all bytes before it, or the
+  /// Returns the first position within `bounds` with at least half of all bytes before it, or the
   /// end of `bounds` if there is none.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
@@ -133,7 +113,7 @@ package struct NodeRebuild {
 
   // MARK: Keys
 
-  /// Writes the complete key of an entry to `target`, and returns the key.
+  /// Writes the complete key of an entry to `target`, and returns it.
   func key(_ position: Int, in target: MutableBytes) -> Bytes {
     if let edit, position == editPosition {
       target.copy(edit.key.bytes, to: 0)
@@ -144,10 +124,9 @@ package struct NodeRebuild {
     return node.copyKey(index, to: target)
   }
 
-  /// Returns the key that separates the entries before `position` from the rest.
+  /// Returns the key, in the workspace, that separates the entries before `position` from the rest.
   ///
-  /// For leaves, it is the shortest such key. For branches, it is the key at `position`, which
-  /// moves to the level above. The returned key is in the workspace.
+  /// It is the shortest such key in leaves, and the key at `position`, which moves up, in branches.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count
@@ -163,9 +142,7 @@ package struct NodeRebuild {
 
   // MARK: Writing
 
-  /// Writes a node with the entries of `range` to `page`.
-  ///
-  /// The caller must have checked that the entries fit and share the prefix.
+  /// Writes a node with the entries of `range`, which must fit and share the prefix.
   func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
     let editor = NodeEditor(page)
     editor.clear()

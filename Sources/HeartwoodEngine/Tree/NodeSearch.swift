@@ -1,13 +1,10 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are stored next to each other, so a search reads
-/// few cache lines, and it contains few conditional jumps that are hard to predict. The search
-/// reads cells only if heads are equal.
+/// The heads decide nearly every comparison. They are next to each other, so a search reads few
+/// cache lines, and it contains few conditional jumps that are hard to predict.
 package enum NodeSearch {
-  /// Compares a key with the prefix of a node.
-  ///
-  /// The result is negative if the key sorts before all keys with the prefix, 0 if it starts with
-  /// the prefix, and positive if it sorts after all keys with the prefix.
+  /// Returns a negative number, 0 or a positive number if a key sorts before all keys with the
+  /// node's prefix, starts with the prefix, or sorts after all of them.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -29,8 +26,7 @@ package enum NodeSearch {
     return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
-  /// Returns the index of the branch entry whose child covers `key`: the last entry whose key is
-  /// less than or equal to `key`.
+  /// Returns the index of the last branch entry whose key is less than or equal to `key`.
   @inline(__always)
   package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
@@ -57,10 +53,8 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry whose key is greater than or equal to `key`, and
   /// whether the two keys are equal.
   ///
-  /// - Parameter touchedLines: The number that ``Bytes/touchedLines`` returned when a point read
-  ///   prefetched the leaf. The number must be used, because the compiler would otherwise remove
-  ///   the loads that prefetch the leaf. This method therefore compares it with `UInt64.max`. In
-  ///   the unlikely case that they are equal, the method obtains the same result in a slower way.
+  /// - Parameter touchedLines: The number from ``Bytes/touchedLines`` if a point read prefetched
+  ///   the leaf. Comparing it with a constant keeps the compiler from removing the loads.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -79,12 +73,10 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// Returns the index of the first leaf entry that has the same head as `key`, or `nil` if there
-  /// is none.
+  /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
   ///
-  /// This is the first step of a search in two steps; ``leafSlot(_:_:from:_:)`` is the second. The
-  /// first step reads only heads, and no cells. Use the two steps for a leaf that is already in the
-  /// processor's nearest caches.
+  /// This is the first of two steps of a search in a leaf that is in the processor's nearest
+  /// caches; ``leafSlot(_:_:from:_:)`` is the second. It reads only heads, and no cells.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -95,11 +87,7 @@ package enum NodeSearch {
 
   /// Returns the index of the leaf entry whose key is `key`, or `nil` if there is none.
   ///
-  /// This is the second step of the search that ``candidate(_:_:)`` begins.
-  ///
-  /// - Parameters:
-  ///   - candidate: The index that ``candidate(_:_:)`` returned.
-  ///   - touchedLines: The number described in ``leafSlot(_:_:_:)``.
+  /// - Parameter candidate: The index that ``candidate(_:_:)``, the first step, returned.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64
@@ -138,10 +126,8 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
-  /// Compares an entry with a key that has the same prefix and head.
-  ///
-  /// The result is negative if the entry sorts before the key, 0 if it has this key, and positive
-  /// if it sorts after the key.
+  /// Returns a negative number, 0 or a positive number if an entry sorts before a key that has the
+  /// same prefix and head, has this key, or sorts after it.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -1,12 +1,9 @@
-/// A division of entries into two nodes, with the length of each node's prefix.
-///
-/// The entries come from one overfull node or from two neighbours.
+/// A division of the entries of one overfull node or of two neighbours into two nodes.
 struct NodeSplit {
-  /// Whether an entry is inserted at the first or the last position of its level in the tree, or at
-  /// neither.
+  /// The end of its level at which an entry is inserted, if any.
   ///
-  /// After a split at an edge, the node at the edge has as few entries as possible and the other
-  /// node stays full, because the next keys are likely to be inserted at the same edge.
+  /// After a split at an edge, the node there has as few entries as possible, and the other stays
+  /// full, because the next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -20,12 +17,10 @@ struct NodeSplit {
   /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
   /// pages.
   ///
-  /// The entries of an intact page can always be divided, even if the new key does not start with
-  /// the node's prefix. Such a key sorts before or after all keys that start with the prefix, so it
-  /// can be stored in a node of its own, and the other keys can keep the prefix.
+  /// The entries of an intact page can always be divided: a new key without the node's prefix can
+  /// be stored in a node of its own, because it sorts before or after all others.
   ///
-  /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the node and the new
-  ///   key.
+  /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount
@@ -44,21 +39,15 @@ struct NodeSplit {
 
   /// Returns the possible positions for a division, or `nil` if there are too few entries.
   ///
-  /// Each side of a branch gets at least two children if possible, so that every child has a
-  /// neighbour to merge with.
+  /// If possible, each branch gets two children, so that every child has a neighbour to merge with.
   static func bounds(of entries: NodeRebuild) -> ClosedRange<Int>? {
     let margin = entries.isLeaf || entries.count < 4 ? 1 : 2
     return entries.count < 2 ? nil : margin...(entries.count - margin)
   }
 
-  /// Divides `entries` before the entry at `position`, or returns `nil` if one of the two nodes
-  /// does not fit in its page.
+  /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// - Parameters:
-  ///   - knownLeft: The length of a prefix that all keys before the position are known to share, or
-  ///     `nil` if no such prefix is known.
-  ///   - knownRight: The length of a prefix that all keys at and after the position are known to
-  ///     share, or `nil` if no such prefix is known.
+  /// `knownLeft` and `knownRight` are lengths of prefixes that all keys on a side share, if known.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int
@@ -74,7 +63,6 @@ struct NodeSplit {
     rightPrefixCount = right
   }
 
-  /// Writes the entries to the two nodes.
   func write(_ entries: NodeRebuild, to left: MutableBytes, _ right: MutableBytes) {
     entries.write(0..<position, to: left, prefixCount: leftPrefixCount)
     entries.write(position..<entries.count, to: right, prefixCount: rightPrefixCount)

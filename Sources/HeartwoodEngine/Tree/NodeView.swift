@@ -1,6 +1,4 @@
-/// A view of a leaf or a branch, for reading its entries.
-///
-/// The page must have passed ``NodeChecks``.
+/// A view for reading the entries of a leaf or a branch that has passed ``NodeChecks``.
 package struct NodeView {
   package let page: Bytes
   package let count: Int
@@ -27,12 +25,9 @@ package struct NodeView {
   package var number: PageNumber { page.load32(PageLayout.page.offset) }
 
   package var prefix: Bytes { page.slice(NodeLayout.prefixOffset, prefixCount) }
-
   package var heapStart: Int { Int(page.load32(NodeLayout.heapStart.offset)) }
-
   package var heapUsed: Int { Int(page.load32(NodeLayout.heapUsed.offset)) }
 
-  /// The size of an entry in the packed arrays.
   @inline(__always)
   package var entryByteCount: Int {
     isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
@@ -46,20 +41,18 @@ package struct NodeView {
   @inline(__always)
   package func head(_ index: Int) -> UInt64 { page.load64(heads &+ index &* 8) }
 
-  /// Returns the child of a branch entry.
   @inline(__always)
   package func child(_ index: Int) -> PageNumber {
     page.load32(heads &+ count &* 8 &+ index &* 4)
   }
 
-  /// Returns the slot of a leaf entry: the offset of the entry's cell.
+  /// Returns the offset of a leaf entry's cell.
   @inline(__always)
   package func leafSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 8 &+ index &* 2))
   }
 
-  /// Returns the slot of a branch entry: the offset of the entry's cell, or the length of the key's
-  /// suffix if the entry has no cell.
+  /// Returns the offset of a branch entry's cell, or the length of its suffix if it has no cell.
   @inline(__always)
   package func branchSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 12 &+ index &* 2))
@@ -68,7 +61,6 @@ package struct NodeView {
   @inline(__always)
   package func slot(_ index: Int) -> Int { isLeaf ? leafSlot(index) : branchSlot(index) }
 
-  /// Returns the number of bytes in an entry's key after the node's prefix.
   @inline(__always)
   package func suffixCount(_ index: Int) -> Int {
     if isLeaf { return Int(page.load16(leafSlot(index))) }
@@ -96,7 +88,6 @@ package struct NodeView {
   @inline(__always)
   package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
 
-  /// Returns the value in the leaf cell at the given offset.
   @inline(__always)
   package func value(inCell cell: Int) -> Bytes {
     let lengths = page.load32(cell)
@@ -131,18 +122,13 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes an entry's complete key and eight zero bytes to the start of `target`.
-  ///
-  /// - Returns: The key in `target`, suitable for a ``SearchKey``.
+  /// Writes an entry's complete key and eight zero bytes to `target`, and returns the key there.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)
   }
 
-  /// Writes an entry's key and eight zero bytes to `target`, which must already start with the
-  /// node's prefix.
-  ///
-  /// This method works like ``copyKey(_:to:)``, but does not copy the prefix.
+  /// Writes an entry's key and eight zero bytes to `target`, which starts with its prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

@@ -8,10 +8,7 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value without copying it if the value occupies a single page, or `nil` if it is
-  /// longer.
-  ///
-  /// The caller must release the value.
+  /// Returns a value in its page, which the caller must release, or `nil` if it has several pages.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)
@@ -53,8 +50,7 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks the value's
-  /// hash.
+  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks its hash.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -87,8 +83,7 @@ package struct Overflow {
 
   /// Calls `body` with the number of every page of the value.
   ///
-  /// An index page is passed after the pages that it lists, so `body` may free each page
-  /// immediately.
+  /// An index page follows the pages that it lists, so `body` may free each page immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -113,9 +108,7 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the page with the given index among the pages of the value.
-  ///
-  /// The caller must release the page.
+  /// Returns the page at `index` among the pages of the value; the caller must release it.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {
@@ -143,8 +136,7 @@ package struct Overflow {
     return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
-  /// Returns the page number at position `index` in an index page, after checking that the page
-  /// contains `count` page numbers.
+  /// Returns the page number at `index` in an index page, which must contain `count` page numbers.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {

@@ -1,9 +1,8 @@
-/// The layout of a large value: the reference in the leaf, the pages of the value, and their index
-/// pages.
+/// The layout of a large value: the reference in the leaf, the pages of the value, and index pages.
 ///
-/// A reference replaces the value in a leaf cell. The depth in the reference states what the root
-/// page is: the only page of the value (0), an index of pages (1), or an index of indexes (2).
-/// Every page except the last is full, so that a range read can compute which pages it needs.
+/// The depth in the reference states what the root page is: the only page of the value (0), an
+/// index of pages (1), or an index of indexes (2). Every page except the last is full, so that a
+/// range read can compute which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)
   package static let hash = Field("hash", at: 8, 8)
@@ -15,35 +14,27 @@ package enum OverflowLayout {
   package static let referenceByteCount = 32
   package static let maxDepth = 2
 
-  /// The number of value bytes in a page of kind `overflow`.
-  ///
-  /// The value bytes start at ``contentOffset``.
+  /// The number of value bytes, which start at ``contentOffset``, in an `overflow` page.
   package static let payloadCount = Field("payloadCount", at: 28, 4)
   package static let pageFields = [payloadCount]
 
-  /// The number of page numbers in a page of kind `overflowIndex`.
-  ///
-  /// The page numbers start at ``contentOffset``.
+  /// The number of page numbers, which start at ``contentOffset``, in an `overflowIndex` page.
   package static let indexCount = Field("indexCount", at: 28, 4)
   package static let indexFields = [indexCount]
-
   package static let contentOffset = 32
 
-  /// Returns the number of value bytes in a full page.
   package static func payloadCapacity(pageByteCount: Int) -> Int { pageByteCount - contentOffset }
 
-  /// Returns the number of page numbers in a full index page.
   package static func indexCapacity(pageByteCount: Int) -> Int {
     (pageByteCount - contentOffset) / 4
   }
 
-  /// Returns the number of pages for a value of the given length, not counting index pages.
+  /// Returns the number of pages of a value, not counting index pages.
   package static func pageCount(length: Int, pageByteCount: Int) -> Int {
     let capacity = payloadCapacity(pageByteCount: pageByteCount)
     return (length + capacity - 1) / capacity
   }
 
-  /// Returns the number of index levels that a value of `pageCount` pages needs.
   package static func depth(pageCount: Int, pageByteCount: Int) -> Int {
     if pageCount <= 1 { return 0 }
     return pageCount <= indexCapacity(pageByteCount: pageByteCount) ? 1 : 2

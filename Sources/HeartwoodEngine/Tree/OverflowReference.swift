@@ -1,6 +1,4 @@
-/// A reference to a large value.
-///
-/// A leaf cell contains the reference in place of the value.
+/// A reference to a large value, which a leaf cell contains in place of the value.
 package struct OverflowReference: Equatable {
   package let length: Int
   package let hash: UInt64
@@ -19,8 +17,7 @@ package struct OverflowReference: Equatable {
 
   /// Reads a reference from a leaf cell.
   ///
-  /// - Throws: `corrupt` if the length of the value is invalid, too large for the store, or does
-  ///   not match the depth of the index.
+  /// - Throws: `corrupt` if the length is invalid, too large for the store, or wrong for the depth.
   package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
@@ -43,7 +40,6 @@ package struct OverflowReference: Equatable {
     }
   }
 
-  /// Writes the reference to the start of `target`.
   package func store(to target: MutableBytes) {
     target.clear(0, OverflowLayout.referenceByteCount)
     target.store64(UInt64(length), OverflowLayout.length.offset)

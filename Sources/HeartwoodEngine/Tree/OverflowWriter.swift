@@ -1,8 +1,7 @@
-/// Writes one large value in chunks.
+/// Writes one large value of a known length in chunks.
 ///
-/// The length of the value must be known from the start. The writer keeps only page numbers, and
-/// looks up the bytes of a page each time it writes to the page. In the meantime, the transaction
-/// may spill the page to the log, so a value of any length needs little memory.
+/// The writer keeps only page numbers, and looks up a page each time it writes to it. The
+/// transaction may spill pages in the meantime, so a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -18,13 +17,10 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// The step is at least as long as a page. A chunk that lies in a page of this transaction is
-  /// therefore read completely before that page can be spilled.
+  /// It is at least a page, so that a chunk in a page is read before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
-  /// Creates a writer for a value of `length` bytes.
-  ///
-  /// No page is allocated before the first bytes are appended.
+  /// Creates a writer, which allocates no page before the first bytes are appended.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
@@ -41,9 +37,7 @@ package struct OverflowWriter {
       pageByteCount: pageByteCount)
   }
 
-  /// Appends the next bytes of the value.
-  ///
-  /// This may spill pages of the transaction to the log.
+  /// Appends the next bytes of the value; this may spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(
@@ -114,7 +108,7 @@ package struct OverflowWriter {
     if depth == 0 { root = page } else { try enter(page) }
   }
 
-  /// Adds a page number to the index, and creates another index page if the current one is full.
+  /// Adds a page number to the index, and starts another index page if the current one is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
     let fanout = OverflowLayout.indexCapacity(pageByteCount: pages.view.pageByteCount)
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)

@@ -1,18 +1,13 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
 ///
-/// Only the numbers of the pages and the references to them change, not their contents. A root is
-/// moved only by ``moveRoot(_:)``, because the reference to a root is outside the tree.
+/// Page contents do not change. Only ``moveRoot(_:)`` moves a root, because the reference to a root
+/// is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The lowest number of the pages to move.
-  ///
-  /// Pages with this number or a higher one are moved to free pages with lower numbers.
+  /// The lowest number of the pages to move to free pages with lower numbers.
   package let limit: PageNumber
-  /// The number of pages that this transaction may still move or read.
-  ///
-  /// The budget becomes 0 if no page before the limit is free.
+  /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
-  /// The number of pages moved so far.
   package private(set) var movedCount = 0
   private let path = TreePath()
   private let key = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
@@ -31,8 +26,6 @@ package struct PageMover {
   // MARK: Nodes
 
   /// Moves a node that is not the root, and updates the reference to it in its parent.
-  ///
-  /// The parent is found by searching the tree for the first key in the node's subtree.
   ///
   /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
@@ -55,11 +48,9 @@ package struct PageMover {
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves the root of a tree.
+  /// Moves the root of a tree, and returns the new one, or `nil` if no lower page is free.
   ///
   /// The caller must update the reference to the root.
-  ///
-  /// - Returns: The new root, or `nil` if no page before the limit is free.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
     let level = try view.level(of: root)
     let kind = level == 0 ? PageKind.leaf : .branch
@@ -72,8 +63,7 @@ package struct PageMover {
 
   /// Moves pages of the large values of a tree, starting at the leaf that covers `first`.
   ///
-  /// - Returns: The key from which to continue in another transaction if the budget is used up, or
-  ///   `nil` if the end of the tree has been reached.
+  /// - Returns: The key from which another transaction continues, or `nil` at the end of the tree.
   /// - Complexity: One page read for each leaf and for each index page of a value.
   package mutating func moveValues(
     of root: TreeRoot, from first: [UInt8]
@@ -94,8 +84,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves pages of the large values of a leaf, and returns whether all of these values were
-  /// processed before the budget was used up.
+  /// Moves pages of the large values of a leaf, and returns whether the budget was enough for all.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {
@@ -128,7 +117,7 @@ package struct PageMover {
     return (found, try OverflowReference(node.value(found), in: view))
   }
 
-  // The recursion is at most two levels deep, because an overflow index has at most two levels.
+  // The recursion is at most two levels deep, as is an overflow index.
   private mutating func movePages(
     below index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) {
@@ -146,8 +135,7 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if the index page ends before
-  /// that position.
+  /// Returns the page number at `position` in an index page, or `nil` if the page ends before that.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -161,7 +149,7 @@ package struct PageMover {
 
   // MARK: Pages
 
-  /// Moves the contents of a page to the first free page, and returns the number of that page.
+  /// Moves a page to the first free page, and returns the new number.
   ///
   /// If no page before the limit is free, returns `nil` and sets the budget to 0.
   private mutating func move(

@@ -10,10 +10,9 @@ package struct SortedLeaves {
     let keyCount: Int
   }
 
-  /// Finds the nonempty leaves of the given trees among `pages`, and sorts them.
+  /// Finds and sorts the nonempty leaves of the given trees among `pages`, reading each page once.
   ///
   /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
-  /// - Complexity: Each page is read once.
   package init(
     among pages: [PageNumber], of trees: Set<TreeID>, in view: PageView
   ) throws(StorageError) {

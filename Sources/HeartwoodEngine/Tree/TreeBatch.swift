@@ -1,25 +1,20 @@
 /// Looks up several keys in parallel in one tree, in one state of the store.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
-/// in parallel. Separate lookups would wait for each node. If consecutive keys of the batch reach
-/// the same node, they share its page. The memory of the batch is reused when the caller refills
-/// it.
+/// in parallel. Consecutive keys that reach the same node share its page.
 package struct TreeBatch: ~Copyable {
   /// The descent of one key.
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane must release the page, because it does not share the page of the previous
-    /// lane.
+    /// Whether this lane must release the page, because it does not share the previous lane's page.
     var ownsPage = false
     /// In a branch, the page number of the child to visit next; in a leaf, the slot of the key, or
     /// -1 if the key does not exist.
     var target = -1
   }
 
-  /// The maximum number of keys in a batch.
-  ///
-  /// The capacity is large enough to keep the memory system busy, but small enough that the data
+  /// The maximum number of keys: enough to keep the memory system busy, but so few that the data
   /// fetched for all keys stays in the nearest cache.
   package static let capacity = 64
   /// The size of the memory for the keys, which holds a full batch of keys of typical length.
@@ -30,7 +25,6 @@ package struct TreeBatch: ~Copyable {
   private var lanes = [Lane](repeating: Lane(), count: Self.capacity)
   private let keys = ByteBlock(count: Self.keysByteCount, alignment: 16)
   private var keysEnd = 0
-  /// The number of keys in the batch.
   package private(set) var count = 0
 
   package init(view: PageView, root: TreeRoot) {
@@ -40,8 +34,7 @@ package struct TreeBatch: ~Copyable {
 
   deinit { releasePages() }
 
-  /// Returns memory for one more key of at most `byteCount` bytes, including its padding, or `nil`
-  /// if the batch is full.
+  /// Returns memory of `byteCount` bytes for a key and its padding, or `nil` if the batch is full.
   @inline(__always)
   package func room(byteCount: Int) -> MutableBytes? {
     guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
@@ -53,14 +46,11 @@ package struct TreeBatch: ~Copyable {
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
     count &+= 1
-    // Leave eight bytes of padding after the key, and align the next key to a multiple of eight
-    // bytes.
+    // Leave eight bytes of padding after the key, and align the next key to eight bytes.
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
-  /// Looks up all keys.
-  ///
-  /// Afterwards, ``found(_:)`` returns the value of each key.
+  /// Looks up all keys, whose values ``found(_:)`` then returns.
   package mutating func find() throws(StorageError) {
     guard count > 0 else { return }
     let (view, root, count) = (view, root, count)
@@ -83,9 +73,7 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// Returns the value that was found for the key at `index`, or `nil` if the key does not exist.
-  ///
-  /// The batch keeps the value's page, so the caller must not release it.
+  /// Returns the value of the key at `index`, if it exists; the batch releases the value's page.
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
@@ -127,8 +115,7 @@ package struct TreeBatch: ~Copyable {
 
   /// Finds the slot of each key in its leaf.
   ///
-  /// Each loop makes one kind of memory access, with few instructions per lane, so that the
-  /// processor overlaps the loads of many lanes.
+  /// Each loop makes one kind of memory access, so that the loads of many lanes overlap.
   @inline(__always)
   private static func searchLeaves(_ lanes: inout MutableSpan<Lane>, _ count: Int) {
     var lines: UInt64 = 0

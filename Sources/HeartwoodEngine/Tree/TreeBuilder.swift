@@ -1,27 +1,18 @@
-/// Bulk-loads a tree by appending entries in key order.
-///
-/// It fills leaves and branches one after the other, without searching for each key.
+/// Bulk-loads a tree in key order, filling leaves and branches without searching for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // The properties below are used for each entry. They are stored directly in this structure, so
-  // that using them does not retain an object.
+  // These properties are stored directly, so that using them for each entry retains no object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last entry was appended.
-  ///
-  /// If the view still has this count, the tree has not changed.
+  /// The view's `changeCount` after the last append; if it is unchanged, so is the tree.
   private var changeCount = -1
-  /// The rightmost leaf.
-  ///
-  /// Its address is valid as long as `moveCount` equals the pages' `moveCount`.
+  /// The rightmost leaf, whose address is valid while `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
-  /// Begins a bulk load of an empty tree.
-  ///
-  /// - Throws: `invalidArgument` if the tree has entries.
+  /// Begins a bulk load of an empty tree, and throws `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, leaf.node.count == 0 else {
@@ -42,11 +33,9 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry in place, if it fits in the last leaf and nothing has changed since the
-  /// previous entry.
+  /// Appends an entry in place if it fits in the last leaf and nothing has changed in the meantime.
   ///
-  /// Otherwise, returns `false` without appending the entry; the caller must then use
-  /// ``append(key:value:)``.
+  /// Otherwise, returns `false`, and the caller must use ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
@@ -82,9 +71,7 @@ package struct TreeBuilder {
     recordLast(key)
   }
 
-  /// Appends an entry whose value has already been written to overflow pages of this tree.
-  ///
-  /// - Throws: The same errors as ``append(key:value:)``.
+  /// Appends an entry whose value is already in overflow pages; throws like ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.recordChange()

@@ -1,17 +1,12 @@
-/// Checks a complete tree: every page, and the references between the pages.
+/// Checks every page of a tree and the references between the pages.
 ///
 /// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
   /// The problems that were found, each described in one sentence.
-  ///
-  /// The array is empty if the tree is intact.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// The maximum number of findings.
-  ///
-  /// A single problem in a page can cause a finding for each entry, so more findings would be of no
-  /// use.
+  /// The maximum number of findings, of which one problem in a page can cause one for each entry.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
@@ -19,9 +14,8 @@ package struct TreeChecks {
 
   /// Checks the tree at `root`.
   ///
-  /// - Parameter visit: A function that is called for each reference to a page, including the pages
-  ///   of large values. It returns whether the page is visited for the first time. The check does
-  ///   not visit a page again, so it ends even if references are circular.
+  /// - Parameter visit: Returns whether a page, which may belong to a large value, is visited for
+  ///   the first time. No page is visited again, so the check ends even if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree
@@ -39,9 +33,7 @@ package struct TreeChecks {
     }
   }
 
-  /// The separators around a node.
-  ///
-  /// All keys in the node are at or after `lower` and before `upper`.
+  /// The separators around a node, whose keys are at or after `lower` and before `upper`.
   private struct Bounds {
     var lower: [UInt8] = []
     var upper: [UInt8]?

@@ -1,7 +1,6 @@
-/// A cursor that moves from key to key through a tree, in both directions.
+/// A cursor that moves from key to key through a tree, in both directions, and holds one leaf.
 ///
-/// A cursor holds only one page, the current leaf. In a writer's view, the cursor saves its key. If
-/// the writer changes the tree, the cursor searches for this key again before it moves or reads.
+/// In a writer's view, it saves its key, and searches for the key again after the tree has changed.
 ///
 /// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
 ///   cursor.
@@ -11,12 +10,9 @@ package final class TreeCursor {
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The memory for the current key.
-  ///
-  /// It always starts with the prefix of the current leaf.
+  /// The memory for the current key, which always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
-  /// The memory for a second key, for comparisons across leaves and for saving the current key
-  /// while the cursor searches for its position again.
+  /// The memory for a second key, used to compare keys across leaves and to search for a saved key.
   private let otherBytes: MutableBytes
   private var keyCount = 0
   /// The slot whose key is in `keyBytes`, or -1 if there is none.
@@ -28,10 +24,7 @@ package final class TreeCursor {
   private var isPositioned = false
   private var changeCount = 0
 
-  /// Creates a cursor without a position.
-  ///
-  /// - Parameter savesKey: Whether the cursor saves its key. This is required in a writer's view,
-  ///   where the tree can change.
+  /// Creates a cursor without a position, which must save its key if the tree can change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -46,15 +39,12 @@ package final class TreeCursor {
 
   deinit { releaseLeaf() }
 
-  /// Whether the cursor is at an entry.
   @inline(__always)
   package var isValid: Bool { isPositioned }
 
   // MARK: Positioning
 
-  /// Moves to the first key that is greater than or equal to `key`.
-  ///
-  /// - Returns: Whether there is such a key.
+  /// Moves to the first key at or after `key`, and returns whether there is one.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -63,9 +53,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key that is less than `key`.
-  ///
-  /// - Returns: Whether there is such a key.
+  /// Moves to the last key before `key`, and returns whether there is one.
   package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -74,9 +62,7 @@ package final class TreeCursor {
     return try step(forward: false)
   }
 
-  /// Moves to the first key of the tree.
-  ///
-  /// Returns `false` if the tree is empty.
+  /// Moves to the first key of the tree, or returns `false` if the tree is empty.
   package func moveToFirst() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: false, view, root))
@@ -85,9 +71,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key of the tree.
-  ///
-  /// Returns `false` if the tree is empty.
+  /// Moves to the last key of the tree, or returns `false` if the tree is empty.
   package func moveToLast() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: true, view, root))
@@ -98,9 +82,7 @@ package final class TreeCursor {
 
   // MARK: Moving
 
-  /// Moves to the next key.
-  ///
-  /// - Returns: Whether there is such a key. If not, the cursor has no position.
+  /// Moves to the next key, or loses its position and returns `false` if there is none.
   @inline(__always)
   package func moveToNext() throws(StorageError) -> Bool {
     if savesKey { return try moveToNextSaving() }
@@ -110,9 +92,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the previous key.
-  ///
-  /// - Returns: Whether there is such a key. If not, the cursor has no position.
+  /// Moves to the previous key, or loses its position and returns `false` if there is none.
   @inline(__always)
   package func moveToPrevious() throws(StorageError) -> Bool {
     if savesKey { return try moveToPreviousSaving() }
@@ -146,9 +126,9 @@ package final class TreeCursor {
 
   // MARK: Reading
 
-  /// The current key, followed by eight zero bytes in memory.
+  /// The current key, followed by eight zero bytes in memory and valid until the cursor moves.
   ///
-  /// The key is valid until the cursor moves. The cursor must be at an entry.
+  /// - Precondition: The cursor is at an entry.
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
@@ -161,10 +141,9 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// Returns the current value, or the reference to a large value.
+  /// Returns the current value, or the reference to a large value, or `nil` if there is no entry.
   ///
-  /// Returns `nil` if the cursor is not at an entry, or if the writer has removed the entry. The
-  /// result is valid until the cursor moves or the writer makes a change. The cursor keeps the
+  /// The result is valid until the cursor moves or the writer makes a change. The cursor keeps the
   /// page, so the caller must not release it.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
@@ -173,23 +152,19 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current entry and the following entries in its leaf to `body`, until `body` returns
-  /// `false`.
+  /// Passes the current and the following entries of the leaf to `body`, until it returns `false`.
   ///
-  /// Afterwards, the cursor is at the last entry of the leaf. The method searches the leaf for
-  /// `end` once instead of comparing each key with it. Do not call it in a writer's view.
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
   ///
-  /// - Parameter end: The key before which to stop, or `nil` to pass all remaining entries of the
-  ///   leaf.
-  /// - Returns: Whether to continue with the next leaf. This is the case if `body` has not returned
-  ///   `false` and the next leaf may contain keys before `end`.
+  /// - Parameter end: The key before which to stop, if any, for which the leaf is searched once.
+  /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
+  ///   that leaf may contain keys before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Copy the fields to local variables, because fields of an object would be loaded again for
-    // each entry.
+    // Fields of an object would be loaded again for each entry, so copy them to local variables.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -204,9 +179,7 @@ package final class TreeCursor {
 
   // MARK: Positions
 
-  /// Clears the position before a move to a new one.
-  ///
-  /// If the move fails with an error, the cursor remains without a position.
+  /// Clears the position, so that the cursor has none if a move fails.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount
@@ -236,9 +209,7 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the nearest entry of another leaf in the given direction.
-  ///
-  /// - Returns: Whether there is such an entry. If not, the cursor has no position.
+  /// Moves to the nearest entry of another leaf, or loses its position if there is none.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned
@@ -275,10 +246,7 @@ package final class TreeCursor {
     return false
   }
 
-  /// Searches for the saved key again.
-  ///
-  /// - Returns: Whether the key still exists. If not, the cursor is at the following key, if there
-  ///   is one.
+  /// Searches for the saved key again; if it is gone, moves to the next key and returns `false`.
   private func restore() throws(StorageError) -> Bool {
     let saved = savedKey()
     guard try seek(saved) else { return false }
@@ -291,9 +259,7 @@ package final class TreeCursor {
     return SearchKey(otherBytes.bytes.slice(0, keyCount))
   }
 
-  /// Finds the current entry again after a change, without changing the position or the saved key.
-  ///
-  /// - Returns: Whether the entry still exists.
+  /// Finds the current entry again after a change without moving, or returns `false` if it is gone.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
     guard isPositioned else { return false }

@@ -1,8 +1,6 @@
-/// The pages and slots on the path from the root of a tree to a leaf.
+/// The pages and slots on the path from the root of a tree to a leaf, with memory for all levels.
 ///
-/// The path has memory for the maximum number of levels, so a descent allocates none. At level 0,
-/// the slot is the position of an entry in the leaf. At a higher level, it is the position of the
-/// child on the path.
+/// At level 0, the slot is the position of an entry; above, it is that of the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -53,9 +51,7 @@ final class TreePath {
     return reference
   }
 
-  /// Descends from the root to the first or the last leaf, and returns the leaf.
-  ///
-  /// The caller must release the leaf.
+  /// Descends from the root to the first or the last leaf, which the caller must release.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -65,10 +61,9 @@ final class TreePath {
     return try descend(toLast: toLast, from: reference, level: top, view, root)
   }
 
-  /// Descends from a node to the first or the last leaf in its subtree, and returns the leaf.
+  /// Descends from the node at `level` in the path to the first or the last leaf below it.
   ///
-  /// The node must be the one at `level` in the path. This method releases `reference`, which is
-  /// the node's page; the caller must release the leaf.
+  /// Releases `reference`, which is the node's page; the caller must release the leaf.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -87,10 +82,7 @@ final class TreePath {
     return reference
   }
 
-  /// Moves the path to the next or the previous leaf, and returns the leaf, or `nil` if there is
-  /// none.
-  ///
-  /// The caller must release the leaf.
+  /// Moves to the next or the previous leaf, if any, which the caller must release.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

@@ -1,6 +1,4 @@
-/// A value in a leaf, or the reference to a large value.
-///
-/// The page that contains the value stays in memory until it is released.
+/// A value in a leaf, or the reference to a large value, whose page stays in memory until released.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool
@@ -33,9 +31,7 @@ package struct TreeReader {
     self.root = root
   }
 
-  /// Returns the value stored under `key`, or `nil` if the key does not exist.
-  ///
-  /// The caller must release the value's page.
+  /// Returns the value of a key, whose page the caller must release, or `nil` if there is none.
   @inline(__always)
   package func find(_ key: SearchKey) throws(StorageError) -> FoundValue? {
     var reference = try view.root(root)

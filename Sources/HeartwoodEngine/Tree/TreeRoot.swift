@@ -1,6 +1,4 @@
-/// A tree and its root page.
-///
-/// The root keeps its page number when the tree grows or shrinks. Only ``PageMover`` moves a root.
+/// A tree and its root page, whose number only ``PageMover`` changes.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber
@@ -12,9 +10,7 @@ package struct TreeRoot: Hashable, Sendable {
 }
 
 extension PageView {
-  /// Returns the root page of a tree.
-  ///
-  /// The caller must release the page.
+  /// Returns the root page of a tree, which the caller must release.
   @inline(__always)
   package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
     let reference = try page(root.page)
@@ -28,17 +24,15 @@ extension PageView {
     return reference
   }
 
-  /// Returns the level of the root of a tree.
   package func level(of root: TreeRoot) throws(StorageError) -> Int {
     let reference = try self.root(root)
     defer { release(reference) }
     return NodeView(reference.bytes).level
   }
 
-  /// Returns a node, after checking that it belongs to `tree` and is at `level`.
+  /// Returns a node, which the caller must release, after checking its tree and level.
   ///
   /// A child must be exactly one level below its parent; otherwise, a descent could run in circles.
-  /// The caller must release the page.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -56,9 +50,7 @@ extension PageView {
     return reference
   }
 
-  /// Returns a page, after checking that it has the given kind, tree and level.
-  ///
-  /// The caller must release the page.
+  /// Returns a page, which the caller must release, after checking its kind, tree and level.
   package func page(
     _ number: PageNumber, _ kind: PageKind, tree: TreeID, level: Int
   ) throws(StorageError) -> PageReference {

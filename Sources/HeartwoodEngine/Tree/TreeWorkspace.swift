@@ -1,21 +1,15 @@
-/// The memory that a writer needs to change a tree: a path, keys under construction, and copies of
-/// pages.
+/// The memory that a writer reuses to change a tree: a path, keys, and copies of pages.
 ///
-/// The workspace lives as long as its writer. Everything except the path is allocated on first use,
-/// because most changes fit in their leaf and need only the path.
+/// Everything except the path is allocated on first use, because most changes need only the path.
 final class TreeWorkspace {
   let path = TreePath()
   private var keys: ByteBlock?
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for the first of two keys that are used together, for example in a comparison.
-  ///
-  /// The next key written here overwrites the previous one.
+  /// The memory for the first of two keys that are used together; the next one overwrites it.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
-  /// The memory for the second of two keys that are used together.
-  ///
-  /// The next key written here overwrites the previous one.
+  /// The memory for the second of two keys that are used together; the next one overwrites it.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
@@ -31,9 +25,7 @@ final class TreeWorkspace {
     return block.bytes.slice(index * SearchKey.maxByteCount, byteCount)
   }
 
-  /// Copies a page.
-  ///
-  /// The copy is valid until the next copy with the same `index`, which is 0 or 1.
+  /// Returns a copy of a page, valid until the next copy with the same `index`, which is 0 or 1.
   func copy(_ page: Bytes, index: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block
@@ -42,9 +34,7 @@ final class TreeWorkspace {
     return NodeView(target.bytes)
   }
 
-  /// Copies a value that fits in a page.
-  ///
-  /// The copy is valid until the next value is copied.
+  /// Returns a copy of a value that fits in a page, valid until the next value is copied.
   func copy(_ source: Bytes, pageByteCount: Int) -> Bytes {
     let block = value ?? ByteBlock(count: pageByteCount)
     value = block

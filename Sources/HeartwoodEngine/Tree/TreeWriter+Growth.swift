@@ -1,14 +1,11 @@
-// This extension grows a tree: it rebuilds and splits nodes, and adds a level when the root is
-// split.
+// This extension grows a tree: it rebuilds and splits nodes, and adds a level at the root.
 extension TreeWriter {
-  /// Stores an entry in the node at `level` in the path by rebuilding or splitting the node.
+  /// Stores an entry that does not fit in place in the node at `level` in the path.
   ///
-  /// Call this method if the entry cannot be stored in place. If a better prefix makes room for the
-  /// entry, the node is rebuilt with that prefix; otherwise, it is split. A split inserts an entry
-  /// into the level above, whose node may have to be rebuilt or split too.
+  /// If a better prefix makes room, the node is rebuilt. Otherwise, it is split, which inserts an
+  /// entry into the level above, whose node may have to be rebuilt or split too.
   ///
-  /// - Parameter inserting: Whether to insert the entry at `position`, rather than replace the
-  ///   entry there.
+  /// - Parameter inserting: Whether to insert the entry, rather than replace the one at `position`.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -91,8 +88,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns `first` or `last` if `position` is the first or the last position of the complete
-  /// level, or `none` otherwise.
+  /// Returns the edge of the complete level at which `position` is, or `none`.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {
@@ -113,11 +109,9 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two nodes into which a node is split, and returns the right one and the separator
-  /// before it.
+  /// Writes the two nodes into which a node is split, and returns the right one and its separator.
   ///
-  /// The caller must insert the right node and the separator into the level above. If the node was
-  /// the root, this is not necessary, because the root already has both nodes as children.
+  /// The caller must insert these into the level above, unless the node was the root.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {

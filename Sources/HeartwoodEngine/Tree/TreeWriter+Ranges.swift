@@ -1,10 +1,8 @@
-// This extension removes a range of keys: complete pages within the range, and single entries at
-// its ends.
+// This extension removes a range of keys: complete pages within it, and single entries at its ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to, but not including, `upper`, and returns the number of
-  /// removed keys.
+  /// Removes all keys from `lower` up to, but not including, `upper`, and returns their number.
   ///
-  /// If a bound is `nil`, the range has no limit at that end.
+  /// A bound that is `nil` does not limit the range.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -83,8 +81,7 @@ extension TreeWriter {
 
   /// Merges or balances the underfull nodes on the path to one end of a deleted range.
   ///
-  /// This method proceeds from the root downwards, so that each node has a neighbour under the same
-  /// branch when the node is processed.
+  /// It works from the root downwards, so that each node has a neighbour under the same branch.
   private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {

@@ -1,5 +1,4 @@
-// This extension shrinks a tree: it merges and balances neighbours, and removes a level at the
-// root.
+// This extension shrinks a tree: it merges and balances neighbours, and removes the root's level.
 extension TreeWriter {
   /// Merges or balances underfull nodes on the path, from level `first` upwards, and then removes
   /// the root's level if the root has only one child.
@@ -16,9 +15,8 @@ extension TreeWriter {
     try collapseRoot()
   }
 
-  /// Merges the node at `level` in the path with a neighbour, or balances it with a neighbour.
-  ///
-  /// - Returns: Whether the node was merged. If so, the branch above has lost an entry.
+  /// Merges the node at `level` with a neighbour, or balances the two, and returns whether they
+  /// were merged, so that the branch above has lost an entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count
@@ -33,9 +31,7 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns two neighbours at `level`, and a merge of their entries.
-  ///
-  /// The neighbours are the children at `slot` - 1 and `slot` in the branch above.
+  /// Returns the children at `slot` - 1 and `slot` of the branch above `level`, and their merge.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {

@@ -1,8 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// A page is copied only when it changes. The bytes of a value that is passed to a method may be in
-/// a page of the transaction. The bytes of a key must not be, because they could move during the
-/// change.
+/// A page is copied only when it changes. The bytes of a value may be in a page of the transaction,
+/// but those of a key must not be, because they could move during the change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -14,7 +13,6 @@ package struct TreeWriter {
     workspace = TreeWorkspace()
   }
 
-  /// Creates an empty tree.
   package static func create(_ pages: WorkingPages, tree: TreeID) throws(StorageError) -> TreeRoot {
     let number = try pages.allocate(.leaf, tree: tree, level: 0)
     NodeEditor(try pages.writable(number)).clear()
@@ -25,9 +23,8 @@ package struct TreeWriter {
   var pageByteCount: Int { pages.view.pageByteCount }
   var path: TreePath { workspace.path }
 
-  /// Stores a value under a key, replacing any previous value.
+  /// Stores a value under a key, replacing any previous value, and returns whether the key is new.
   ///
-  /// - Returns: Whether the key is new.
   /// - Throws: `tooLarge` if the key or the value exceeds its limit.
   package func put(_ key: SearchKey, _ value: Bytes) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: value.count)
@@ -39,19 +36,14 @@ package struct TreeWriter {
     return try put(key, overflow.finish())
   }
 
-  /// Stores a large value, which has already been written to overflow pages of this tree, under a
-  /// key.
-  ///
-  /// - Returns: Whether the key is new.
+  /// Stores a large value that is already in overflow pages, and returns whether the key is new.
   package func put(_ key: SearchKey, _ reference: OverflowReference) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: reference.length)
     reference.store(to: workspace.reference)
     return try store(key, workspace.reference.bytes, isOverflow: true)
   }
 
-  /// Removes a key and its value.
-  ///
-  /// - Returns: Whether the key existed.
+  /// Removes a key and its value, and returns whether the key existed.
   package func delete(_ key: SearchKey) throws(StorageError) -> Bool {
     let (slot, found, replaced) = try find(key)
     guard found else { return false }
@@ -80,11 +72,9 @@ package struct TreeWriter {
     try Limits.requireValue(byteCount: valueCount)
   }
 
-  /// Sets the path to the slot of a key or, if the key does not exist, to the slot where it would
-  /// be inserted.
+  /// Sets the path to the slot of a key, or to the slot where it would be inserted.
   ///
-  /// - Returns: The slot, whether the key exists, and the reference to its value if the value is
-  ///   large.
+  /// - Returns: The slot, whether the key exists, and the reference to its value if that is large.
   @inline(__always)
   private func find(
     _ key: SearchKey

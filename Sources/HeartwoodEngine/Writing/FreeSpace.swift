@@ -4,9 +4,7 @@
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// The page number at which the search for a free page starts.
-  ///
-  /// No page below this one is free.
+  /// The page number at which the search for a free page starts; no lower page is free.
   private(set) var lowestFree: PageNumber
   /// Whether pages were freed, in which case the last page may now be free.
   private var hasFreed = false
@@ -19,9 +17,7 @@ struct FreeSpace {
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
   }
 
-  /// Marks the lowest free page as used and returns its number.
-  ///
-  /// The page file grows if no page is free.
+  /// Allocates the lowest free page, or extends the page file if no page is free.
   mutating func allocate(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
     while true {
       let bitmap = Int(lowestFree) / pagesPerBitmap
@@ -48,7 +44,6 @@ struct FreeSpace {
     }
   }
 
-  /// Marks a page as free.
   mutating func free(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
     let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
     guard number < pages.pageCount, Int(number) != bitmapPage else {
@@ -68,12 +63,12 @@ struct FreeSpace {
     growth -= 1
   }
 
-  /// Removes the free pages at the end of the page file, and each bitmap there that covers no page
-  /// in use except itself.
+  /// Removes the free pages at the end of the page file, and the bitmaps there that cover no other
+  /// page in use.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
-  /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed. Reads no
-  ///   page if this transaction has freed nothing and `always` is `false`.
+  /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed, but none
+  ///   if there is nothing to check.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }
     var pageCount = Int(pages.pageCount)

@@ -1,17 +1,13 @@
-/// Appends the groups of one transaction after the newest commit.
+/// Appends the groups of one transaction after the newest commit, under the writer lock.
 ///
-/// Groups that are appended before the commit are read by the transaction and ignored by all other
-/// readers. An append that fails leaves the writer unchanged, and the next append writes to the
-/// same location. Only the holder of the writer lock uses a log writer.
+/// Groups that are appended before the commit are ignored by all other readers. An append that
+/// fails leaves the writer unchanged, and the next append writes to the same location.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced, which every header contains as the durable
-  /// watermark.
+  /// The newest generation known to be synced, the durable watermark in every header.
   package let durableUpTo: FrameNumber
-  /// The segments of the log.
-  ///
-  /// New segments are added at the end.
+  /// The segments of the log, to which new segments are added.
   package private(set) var table: SegmentTable
   /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0
@@ -22,9 +18,7 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// A page image to append.
-  ///
-  /// The frame number and hash are stamped into `bytes` before the image is written.
+  /// A page image to append; the frame number and hash are stamped into `bytes` first.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -34,22 +28,18 @@ package struct LogWriter {
     }
   }
 
-  /// The location of written images: the frame of each image, and the range of frames from the
-  /// first header to the last image.
+  /// The frame of each image, and the range of frames from the first header to the last image.
   package struct Location {
     package let frames: [FrameNumber]
     package let range: VoidRange
   }
 
-  /// The contents of one group.
   private struct Group {
     let images: ArraySlice<Image>
     let voids: ArraySlice<VoidRange>
   }
 
   /// Starts a transaction whose first frame is `base`.
-  ///
-  /// - Parameter allocator: The allocator of new segments, which also makes their names durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator
@@ -61,12 +51,10 @@ package struct LogWriter {
     self.allocator = allocator
     self.base = base
     digest = point.digest
-    // Until the first group has been written, `last` is the frame before `base`.
     last = base - 1
     transaction = files.fileSystem.random()
   }
 
-  /// The frame of the next group header.
   package var nextFrame: FrameNumber {
     ordinal == 0 ? base : files.geometry.next(after: last)
   }
@@ -80,17 +68,13 @@ package struct LogWriter {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
   }
 
-  /// Writes the last images and the commit mark, and returns the commit and the frame of each
-  /// image.
+  /// Writes the last images and the commit mark, and returns the commit and each image's frame.
   ///
-  /// The transaction takes effect with its last write. Before that write, all frames of the
-  /// transaction are ignored; after it, the transaction is committed even if the writer dies.
+  /// The transaction takes effect with its last write, even if the writer then dies.
   ///
-  /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages. These frames
-  ///   are not part of the transaction.
-  /// - Complexity: One write for each group, or one for each segment if the group spans several
-  ///   segments. One sync of the directory if the transaction enters segments that were not created
-  ///   in advance.
+  /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages.
+  /// - Complexity: One write for each segment that each group spans. One sync of the directory if
+  ///   the transaction enters segments that were not created in advance.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -104,9 +88,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into one or more groups.
-  ///
-  /// Each header lists as many images as fit, then as many void ranges as fit.
+  /// Divides images and void ranges into groups, with as many images in each header as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -122,9 +104,7 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none.
-  ///
-  /// The commit mark, if there is one, is in the last group.
+  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -147,8 +127,7 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // Restore the position, so that the next append overwrites the frames that were written. The
-      // added segments are kept.
+      // Let the next append overwrite the frames that were written, but keep the added segments.
       self = before
       throw error
     }
@@ -188,8 +167,7 @@ package struct LogWriter {
 
   /// Revokes a commit whose last write failed because disk space or a descriptor was not available.
   ///
-  /// The commit may be complete despite the error, and recovery would find it if the process died
-  /// now.
+  /// Despite the error, the commit may be complete, and recovery would find it.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {
@@ -209,13 +187,11 @@ package struct LogWriter {
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // Create no segment before the one that contains `base`, because such a segment is missing only
-    // if it was reclaimed.
+    // A segment before the one that contains `base` is missing only if it was reclaimed.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Do not exceed `maxSegmentSpan`, because readers of the log treat segments that are farther
-    // apart as corruption.
+    // Readers of the log treat segments that are farther apart as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
@@ -229,7 +205,6 @@ package struct LogWriter {
     }
   }
 
-  /// Writes consecutive frames, with one write for each segment that they span.
   private func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
     let geometry = files.geometry
     var frame = first

@@ -1,7 +1,6 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
-/// One waiting thread syncs everything appended so far. The others wake together when the sync is
-/// done. A thread whose commit was not included in that sync then syncs or waits again.
+/// One waiting thread syncs everything appended so far; the others wake together when it is done.
 /// Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
@@ -21,8 +20,7 @@ package final class SyncQueue: @unchecked Sendable {
   /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
   ///   it could not write.
-  /// - Complexity: At most one sync for each log segment that has received frames since the last
-  ///   sync.
+  /// - Complexity: At most one sync for each segment that has received frames since the last sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
@@ -30,8 +28,7 @@ package final class SyncQueue: @unchecked Sendable {
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
-    // Compare the generation with `durable`, never with `committed`, which also advances without a
-    // sync.
+    // Never use `committed` here, because it also advances without a sync.
     while files.counters.durable < generation {
       guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
@@ -51,10 +48,9 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
-  /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. With
-  /// exclusive locks, they would continue one after the other. A thread whose commit was not
-  /// covered by the other sync then waits only for the exclusive lock, because several threads that
-  /// alternated between the two kinds of lock would block each other.
+  /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
+  /// the other sync did not cover its commit, a thread then waits only for the exclusive lock,
+  /// because threads that alternated between the two kinds would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -100,8 +96,7 @@ package final class SyncQueue: @unchecked Sendable {
     files.closeDurableSegments()
   }
 
-  /// Returns the files of the segments that exist in a range, including those that other processes
-  /// have created.
+  /// Returns the existing segment files in a range, including those of other processes.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
   ) throws(StorageError) -> [SegmentFile] {

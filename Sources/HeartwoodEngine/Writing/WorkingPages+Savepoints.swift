@@ -1,23 +1,18 @@
-/// The pages to restore if a savepoint is rolled back, and the log frames to which its changes have
-/// been spilled.
+/// The pages to restore if a savepoint is rolled back, and the log frames of its spilled changes.
 struct SavepointPages {
-  /// The earlier bytes of each page that has been changed since the savepoint began, or `nil` if
-  /// the page was not in memory.
+  /// The earlier bytes of each page changed in the savepoint, or `nil` if it was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory when the savepoint began, and of pages that
-  /// were in memory then and have been spilled since.
+  /// The locations of pages that were not in memory when the savepoint began, or were spilled
+  /// since.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace
   var frames: [VoidRange] = []
 }
 
-// This extension begins, ends and rolls back savepoints within a transaction.
 extension WorkingPages {
-  /// Begins a savepoint within the innermost open savepoint, or within the transaction if there is
-  /// none.
-  ///
-  /// - Complexity: Copies no page. A page is copied when it first changes within the savepoint.
+  /// Begins a savepoint within the innermost open savepoint, or within the transaction, without
+  /// copying pages.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(
@@ -25,9 +20,7 @@ extension WorkingPages {
     moveCount &+= 1
   }
 
-  /// Ends the innermost savepoint.
-  ///
-  /// Its changes become part of the enclosing savepoint or transaction.
+  /// Ends the innermost savepoint, and adds its changes to the enclosing savepoint or transaction.
   package func releaseSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in

@@ -1,17 +1,10 @@
-/// The pages that a transaction has created or changed.
+/// The pages that a transaction has created or changed, used only under the writer lock.
 ///
-/// They are private to the transaction: an existing page is copied when it is changed for the first
-/// time.
-///
-/// Pages stay in memory until there are too many of them. Then they are spilled to the log, as part
-/// of a transaction that has no commit mark yet, and are read from there; see ``makeRoom(above:)``.
-/// While a savepoint is open, the pages that it would restore are kept beside the current pages.
-///
-/// Only one thread at a time uses these pages: the holder of the writer lock.
+/// An existing page is copied when it is changed for the first time. When there are too many pages
+/// in memory, they are spilled to the log and read from there; see ``makeRoom(above:)``. While a
+/// savepoint is open, the pages that it would restore are kept beside the current pages.
 package final class WorkingPages {
-  /// The number of this transaction's first frame.
-  ///
-  /// The rows that the transaction writes use this number as their version.
+  /// The transaction's first frame, which is also the version of the rows that it writes.
   package let base: FrameNumber
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
@@ -26,9 +19,7 @@ package final class WorkingPages {
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames to which rolled-back savepoints have spilled pages.
-  ///
-  /// The commit lists them as void.
+  /// The frames to which rolled-back savepoints have spilled pages, to be listed as void.
   var voids: [VoidRange] = []
   /// The open savepoints, with the innermost one last.
   var savepoints: [SavepointPages] = []
@@ -36,10 +27,6 @@ package final class WorkingPages {
   private var loader: PageLoader
   private let pool: PagePool
 
-  /// Creates the pages of a transaction that builds on `state`.
-  ///
-  /// - Parameter memoryPageLimit: The number of pages in memory above which ``makeRoom(above:)``
-  ///   spills them to the log.
   package init(
     on state: GenerationState, files: StoreFiles, pool: PagePool, base: FrameNumber,
     memoryPageLimit: Int = .max
@@ -63,16 +50,14 @@ package final class WorkingPages {
 
   /// Returns all buffers to the pool, after the transaction has committed or aborted.
   ///
-  /// Call this method before the writer lock is released. Afterwards, the next writer uses the
-  /// pool, so this object must not use it, even if other code still holds this object.
+  /// Call this method before the writer lock is released, because the next writer uses the pool.
   package func end() {
     dropBlocks()
     pool.trim()
   }
 
   deinit {
-    // Free the buffers directly, because the next writer may be using the pool. If ``end()`` was
-    // called, no buffers are left.
+    // Free the buffers that are left directly, because the next writer may be using the pool.
     table.pointee.forEach { _, block in block?.deallocate() }
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in block?.deallocate() }
@@ -85,24 +70,18 @@ package final class WorkingPages {
 
   /// A view of the pages that includes the changes of this transaction.
   package var view: PageView { PageView(source: source) }
-
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
   /// The segments of the state, and those that this transaction has written to.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
-  /// Whether a commit would change nothing.
   package var isUnchanged: Bool {
-    // An index that was never changed, or that was rolled back, still has the root of the state's
-    // index.
+    // An index that was never changed or was rolled back has the root of the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
 
-  /// Returns the mutable bytes of a page.
-  ///
-  /// The first call in the transaction copies the page, and so does the first call in each
-  /// savepoint.
+  /// Returns a page's mutable bytes, a copy made once for the transaction and for each savepoint.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -127,17 +106,13 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page, which can be allocated again at once.
-  ///
-  /// Older states read their own versions of the page from the log or from the page file.
+  /// Frees a page, which can be allocated again at once; older states keep their own versions.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.free(number, self)
     forget(number)
   }
 
-  /// Removes the pages after the last page in use.
-  ///
-  /// This is the last step before a commit.
+  /// Removes the pages after the last page in use, as the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
@@ -147,19 +122,14 @@ package final class WorkingPages {
   /// Removes the page with the number `count` and all later pages, which must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
-  /// Discards this transaction's version of a page.
   func forget(_ number: PageNumber) {
-    // Discard the page only if it is in memory. An image in the log can remain in the index,
-    // because free pages are never read.
+    // An image in the log can remain in the index, because free pages are never read.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
-  /// Records a change, so that cursors of this transaction search for their position again.
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page with an empty body, without consulting the bitmaps.
-  ///
-  /// If the page is beyond the page count, the page count grows.
+  /// Creates a page with an empty body, without consulting the bitmaps; the page count may grow.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -173,18 +143,13 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Returns whether the bytes of a page in memory may be overwritten.
-  ///
-  /// This is the case if no savepoint is open, or if a rollback of the innermost savepoint would
-  /// not restore these bytes.
+  /// Returns whether a page's bytes may be overwritten, because no rollback would restore them.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page.
-  ///
-  /// The previous bytes are kept if a rollback of the innermost savepoint would restore them.
+  /// Sets the bytes of a page, keeping previous bytes that the innermost savepoint would restore.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -205,7 +170,6 @@ package final class WorkingPages {
     pool.recycle(block)
   }
 
-  /// Removes every page from memory, including those that savepoints keep.
   func dropBlocks() {
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in if let block { recycle(block) } }
@@ -226,10 +190,7 @@ package final class WorkingPages {
   }
 }
 
-/// A pool of page buffers that are kept between transactions, so that a small commit allocates
-/// little memory.
-///
-/// The pool is used only under the writer lock.
+/// A pool of page buffers, kept between transactions to save allocations in small commits.
 package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
@@ -247,10 +208,8 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers in excess of `keptCount`.
-  ///
-  /// Do not call this method within a transaction, because later pages reuse the buffers of spilled
-  /// pages.
+  /// Frees all buffers in excess of `keptCount`, but not in a transaction, whose later pages reuse
+  /// the buffers of spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

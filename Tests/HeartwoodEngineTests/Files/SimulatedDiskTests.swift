@@ -58,7 +58,7 @@ struct SimulatedDiskTests {
     #expect(try other.sectorValues()[0] == 0)
   }
 
-  @Test(arguments: TestScale.some(CrashMode.allCases, every: 3))
+  @Test(arguments: TestScale.some(CrashMode.allCases, every: 5))
   func `every sector is one of its versions`(mode: CrashMode) throws {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(10) + sector(11) + sector(12), at: 0)

@@ -48,7 +48,7 @@ struct LogReclamationTests {
     }
   }
 
-  @Test(.evidence("K3"), .evidence("I1"), arguments: [1, 2, 3] as [UInt64])
+  @Test(.evidence("K3"), .evidence("I1"), arguments: TestScale.some([3, 2, 1] as [UInt64]))
   func `stays within its bound with snapshots of several ages`(seed: UInt64) throws {
     var options = Self.options(seed % 2 == 0 ? .buffered : .mapped)
     options.segmentByteCount = 1 << 20

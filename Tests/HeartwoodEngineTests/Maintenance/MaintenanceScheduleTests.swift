@@ -124,7 +124,7 @@ struct MaintenanceScheduleTests {
   /// sometimes could not be reopened.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
-    for _ in 0..<400 {
+    for _ in 0..<TestScale.pick(quick: 40, all: 400) {
       let store = try open(directory)
       let snapshot = try store.snapshot()
       try store.close()

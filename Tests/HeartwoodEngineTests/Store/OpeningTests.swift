@@ -152,11 +152,12 @@ struct OpeningTests {
 
   @Test(
     .evidence("B4"),
-    arguments: [
-      (HeaderSlotLayout.version, 2), (HeaderSlotLayout.features, 1),
-      (HeaderSlotLayout.features, 0x8000_0000), (HeaderSlotLayout.pageByteCount, 3000),
-      (HeaderSlotLayout.framesPerSegment, 7), (HeaderSlotLayout.footerFrames, 0),
-    ] as [(Field, UInt32)])
+    arguments: TestScale.some(
+      [
+        (HeaderSlotLayout.version, 2), (HeaderSlotLayout.features, 1),
+        (HeaderSlotLayout.features, 0x8000_0000), (HeaderSlotLayout.pageByteCount, 3000),
+        (HeaderSlotLayout.framesPerSegment, 7), (HeaderSlotLayout.footerFrames, 0),
+      ] as [(Field, UInt32)]))
   func `of a store in another format throws`(field: Field, value: UInt32) throws {
     let fixture = try sample()
     try setHeader(fixture, field, value)
@@ -170,9 +171,9 @@ struct OpeningTests {
 
   @Test(
     .evidence("B2"), .evidence("D10"),
-    arguments: [
+    arguments: TestScale.some([
       0, 1, 4095, 4096, 65_536, 70_000, 131_071, 131_072, 131_073, 139_264,
-    ])
+    ]))
   func `of a truncated page file throws`(count: Int) throws {
     let fixture = try sample()
     let bytes = try fixture.bytes(of: "pages")

@@ -71,7 +71,7 @@ struct ResourceLimitTests {
   private static func expectAll(_ snapshot: Snapshot, _ byte: UInt8) throws {
     let keyspace = try #require(try snapshot.keyspace("k"))
     #expect(try keyspace.count() == UInt64(Self.rowCount))
-    for row in stride(from: 0, to: Self.rowCount, by: 7) {
+    for row in stride(from: 0, to: Self.rowCount, by: TestScale.pick(quick: 29, all: 7)) {
       let value = try keyspace.get(row)
       #expect(value?.count == 4000 && value?.last == byte, "row \(row)")
     }

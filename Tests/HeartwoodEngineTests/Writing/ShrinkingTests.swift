@@ -151,7 +151,7 @@ struct ShrinkingTests {
 
   /// The page counts of successive commits decrease and increase, and only some of the commits are
   /// checkpointed.
-  @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 2, all: 8))
+  @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 1, all: 8))
   func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture.onDisk(

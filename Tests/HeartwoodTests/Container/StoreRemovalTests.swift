@@ -242,7 +242,7 @@ struct StoreRemovalTests {
   }
 
   @Test(.evidence("ST-05")) func `removing a store waits for running saves`() async throws {
-    for _ in 0..<4 {
+    for _ in 0..<TestScale.pick(quick: 1, all: 4) {
       let fixture = try StoresFixture(.inFiles)
       let container = fixture.container
       let writer = Task.detached { () -> Int in

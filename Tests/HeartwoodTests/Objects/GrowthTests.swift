@@ -16,7 +16,7 @@ struct GrowthTests {
     let order = Order(context: context)
     try context.save()
     context.tracksUndo = tracksUndo
-    let count = isObserved ? 6_000 : 2_000
+    let count = TestScale.pick(quick: 1, all: 2) * (isObserved ? 3_000 : 1_000)
     let duration = ThreadTime.seconds {
       for number in 0..<count {
         let (line, piece) = (OrderLine(context: context), Piece(context: context))

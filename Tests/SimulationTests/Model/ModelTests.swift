@@ -21,7 +21,7 @@ struct ModelTests {
     .evidence("B5"), arguments: seeds)
   func `shows the model's contents in every generation`(seed: UInt64) throws {
     let run = try ModelRun(seed: seed)
-    let stepCount = TestScale.pick(quick: 50, all: 250, long: 1000)
+    let stepCount = TestScale.pick(quick: 30, all: 250, long: 1000)
     do { try run.run(stepCount: stepCount) } catch {
       Issue.record("seed \(seed), \(run.setting), \(error)")
     }

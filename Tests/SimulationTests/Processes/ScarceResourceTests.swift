@@ -170,7 +170,7 @@ struct ScarceResourceTests {
   }
 
   /// The distance between the occurrences that are tested; a long run tests all of them.
-  private static let stride = TestScale.pick(quick: 701, all: 29, long: 1)
+  private static let stride = TestScale.pick(quick: 2003, all: 29, long: 1)
 
   @Test(
     .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases,

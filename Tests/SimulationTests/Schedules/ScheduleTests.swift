@@ -17,7 +17,7 @@ struct ScheduleTests {
 
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("I3"), .evidence("I5"), .evidence("I6"),
-    .evidence("I7"), .evidence("I8"), arguments: TestScale.some(ScheduleScenario.all, every: 3))
+    .evidence("I7"), .evidence("I8"), arguments: TestScale.some(ScheduleScenario.all, every: 5))
   func `shows each of them complete generations in every order`(scenario: ScheduleScenario) throws {
     let summary = Exploration(
       preemptionBound: TestScale.current == .deep ? 3 : 2, runLimit: Self.runLimit(scenario),

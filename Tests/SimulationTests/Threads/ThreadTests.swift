@@ -147,7 +147,7 @@ struct ThreadTests {
     let failures = Failures()
     let writers = (0..<4).map { writer -> @Sendable () throws -> Void in
       {
-        for number in 0..<60 {
+        for number in 0..<TestScale.pick(quick: 15, all: 60) {
           var last: WriteTransaction?
           try store.write(durability: .normal) { transaction in
             let keyspace = try transaction.keyspace("\(writer)")
