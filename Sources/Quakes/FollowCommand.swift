@@ -82,7 +82,7 @@ struct FollowCommand: Command {
       where: #Predicate { ($0.magnitude ?? 0) >= least },
       sort: [SortDescriptor(\.time, order: .reverse)], limit: Self.shownCount)
     let total = try view.count(for: FetchRequest<Quake>())
-    print("  \(total.grouped) quakes; the newest of magnitude \(least.short) and above:")
+    print("  \(total.quakes); the newest of magnitude \(least.short) and above:")
     let found = try view.fetch(request)
     for quake in found {
       let magnitude = quake.magnitude?.short ?? "-"

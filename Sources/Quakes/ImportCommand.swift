@@ -63,7 +63,7 @@ struct ImportCommand: Command {
     let total = Set(features.map(\.code)).count
     let unchanged = total - added - updated
     print(
-      "\(total.grouped) quakes in \(Feed.name(of: path)): \(added.grouped) added, "
+      "\(total.quakes) in \(Feed.name(of: path)): \(added.grouped) added, "
         + "\(updated.grouped) updated, \(unchanged.grouped) unchanged")
     try container.store.close()
   }

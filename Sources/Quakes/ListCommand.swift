@@ -83,7 +83,7 @@ struct ListCommand: Command {
       if !found.isEmpty { print(Self.table(found).text + "\n") }
       let total = try context.count(for: FetchRequest<Quake>())
       let moment = name.map { ", as of \($0)" } ?? ""
-      print("\(found.count.grouped) of \(total.grouped) quakes\(moment)")
+      print("\(found.count.grouped) of \(total.quakes)\(moment)")
     }
   }
 

@@ -41,7 +41,7 @@ struct UndoCommand: Command {
     }
     let (gone, changed) = (changes.deleted.count, changes.updated.count)
     print(
-      "Undid the import of \(step.imported.time): \(gone.grouped) quakes removed, "
+      "Undid the import of \(step.imported.time): \(gone.quakes) removed, "
         + "\(changed.grouped) restored; \(count.grouped) left")
     try container.store.close()
   }
@@ -57,8 +57,9 @@ struct UndoCommand: Command {
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
       throw CommandError.failure(
-        "\(count.grouped) quakes have changed since the import of \(step.imported.time), so the "
-          + "import was not undone. To see the changes, run: quakes diff \(time)")
+        "\(count.quakes) \(count == 1 ? "has" : "have") changed since the import of "
+          + "\(step.imported.time), so the import was not undone. To see the changes, run: quakes diff \(time)"
+      )
     }
   }
 }

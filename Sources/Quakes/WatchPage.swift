@@ -121,7 +121,7 @@ import Heartwood
   private var title: String {
     get throws {
       let number = try generation.map { Int($0).grouped } ?? "-"
-      return "\(controller.count.grouped) quakes, generation \(number)"
+      return "\(controller.count.quakes), generation \(number)"
     }
   }
 

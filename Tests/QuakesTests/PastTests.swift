@@ -87,15 +87,15 @@ struct PastTests {
     first.expectFine()
     #expect(
       first.output
-        == "Undid the import of \(times[3]): 1 quakes removed, 1 restored; 2 left\n")
+        == "Undid the import of \(times[3]): 1 quake removed, 1 restored; 2 left\n")
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
-    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
+    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quake"))
     // A later import can be undone before the earlier ones.
     try importFeeds(quakes, "d")
     #expect(try quakes.codes().sorted() == ["nca", "ncd"])
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes() == ["nca"])
-    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quakes"))
+    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quake"))
     #expect(try quakes.codes() == [])
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     // The state that was undone is still available.
