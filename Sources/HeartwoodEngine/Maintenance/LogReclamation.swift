@@ -6,10 +6,11 @@
 /// in the page file, because a reader may still hold a pointer to such a frame. The map of retained
 /// frames is made durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. Holes are punched in a segment only when at most a
-/// quarter of its pages are retained, and again when at most a quarter of those are. The headers of
-/// small commits alternate with the pages that the commits write, so punching holes sooner would
-/// take a system call for almost every commit.
+/// Segments without retained frames are deleted. Holes are punched in a segment only if it was full
+/// at the previous reclamation and at most a quarter of its pages are retained, and again when at
+/// most a quarter of those are. The headers of small commits alternate with the pages that the
+/// commits write, so punching holes sooner would take a system call for almost every commit, often
+/// in a segment that the next reclamation deletes.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -25,6 +26,8 @@ package struct LogReclamation {
 
   private let files: StoreFiles
   private let checkpointed: FrameNumber
+  /// The end of the previous map, or the checkpointed generation if that is newer.
+  private let previousEnd: FrameNumber
   private let map: RetainedFrameMap
   private let distinctPageCount: Int
 
@@ -33,12 +36,14 @@ package struct LogReclamation {
   /// - Parameters:
   ///   - retainedGenerations: The retained generations in ascending order, ending with the newest
   ///     durable state. There is at least one.
+  ///   - previous: The map of the previous reclamation, or `nil` if there is none.
   package init(
     files: StoreFiles, retainedGenerations: [RetainedGeneration], checkpointed: FrameNumber,
-    lineages: [EndedLineage]
+    lineages: [EndedLineage], previous: RetainedFrameMap?
   ) {
     self.files = files
     self.checkpointed = checkpointed
+    previousEnd = max(previous?.end.frame ?? 0, checkpointed)
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
@@ -80,15 +85,16 @@ package struct LogReclamation {
       }
       counts[segment] = files.reclaimed.retainedFrameCount(segment)
       let before = counts[segment] ?? files.geometry.framesPerSegment
-      guard here.count <= before / Self.sparseShare else { continue }
+      guard last <= previousEnd, here.count <= before / Self.sparseShare else { continue }
       result.byteCount += try clear(segment, keeping: here)
       counts[segment] = here.count
     }
     try files.deleteSegments(result.deletedSegments.sorted())
     files.reclaimed.record(
       LogReclamationRecord.Figures(
-        end: map.end, heldCount: map.retainedGenerations.count - 1,
-        distinctPageCount: distinctPageCount, mapByteCount: block.bytes.count), counts)
+        end: map.end, newFrameCount: Int(map.end.frame - min(previousEnd, map.end.frame)),
+        heldCount: map.retainedGenerations.count - 1, distinctPageCount: distinctPageCount,
+        mapByteCount: block.bytes.count), counts)
     return result
   }
 

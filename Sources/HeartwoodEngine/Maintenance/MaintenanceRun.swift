@@ -65,7 +65,7 @@ struct MaintenanceRun {
         // `kept` file that still names a generation whose frames have been freed.
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
-        try act(decision, &result)
+        try act(decision, map, &result)
       } catch {
         // If the disk is full, nothing that is still needed has been freed. After an I/O error, the
         // system may regard pages as written that are not on disk, so disable writing.
@@ -137,7 +137,7 @@ struct MaintenanceRun {
 
   /// M3 and M4: carries out the decision.
   private func act(
-    _ decision: Decision, _ result: inout CheckpointResult
+    _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
     let old = files.counters.checkpointed
     try announceCheckpointedState()
@@ -152,7 +152,7 @@ struct MaintenanceRun {
       }
       let reclaimed = try LogReclamation(
         files: files, retainedGenerations: retainedGenerations, checkpointed: checkpointed,
-        lineages: lineages
+        lineages: lineages, previous: map
       ).run()
       gone.formUnion(reclaimed.deletedSegments)
       result.reclaimedByteCount = reclaimed.byteCount

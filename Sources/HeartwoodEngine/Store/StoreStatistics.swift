@@ -12,9 +12,10 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The upper bound on the log's size after the last log reclamation by this process, or `nil`
   /// before the first one.
   ///
-  /// The bound is the sum of three sizes: one image of each page in the log, for each held
-  /// generation and for the newest one; the retained-frame map; and four segments. It does not
-  /// include the frames that are written until the next reclamation.
+  /// The bound is the sum of four sizes: four images of each page in the log, for each held
+  /// generation and for the newest one; the frames written between the last two reclamations; the
+  /// retained-frame map; and four segments. It does not include the frames that are written until
+  /// the next reclamation.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
   ///
@@ -65,8 +66,8 @@ public struct StoreStatistics: Hashable, Sendable {
     pageCount = Int(state.point.pageCount)
     logByteCount = Self.logByteCount(files)
     logByteBound = files.reclaimed.last.map { last in
-      LogReclamation.sparseShare * (last.heldCount + 1) * last.distinctPageCount
-        << files.geometry.pageShift
+      (LogReclamation.sparseShare * (last.heldCount + 1) * last.distinctPageCount
+        + last.newFrameCount) << files.geometry.pageShift
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
     canPunchHoles = files.reclaimed.canPunchHoles
