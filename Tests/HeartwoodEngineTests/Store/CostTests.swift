@@ -218,6 +218,40 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
+  /// If maintenance runs punched a hole for every dead header, commits beside a snapshot would need
+  /// a quarter more calls.
+  @Test(.evidence("K3"))
+  func `of commits beside a snapshot is at most a tenth more calls than without one`() throws {
+    func calls(isPinned: Bool) throws -> (count: Int, syncs: Int) {
+      let calls = CountingFileSystem(MemoryFileSystem())
+      var options = StoreOptions()
+      (options.maintenance, options.durability) = (.inline, .normal)
+      options.segmentByteCount = 256 << 10
+      (options.checkpointLogByteCount, options.reclaimLogByteCount) = (1 << 20, 768 << 10)
+      let fixture = StoreFixture.inMemory(options).with(calls)
+      var (count, syncs) = (0, 0)
+      try fixture.run { store in
+        try load(store, 1000)
+        try store.checkpoint()
+        let snapshot = isPinned ? try store.snapshot() : nil
+        var generator = SeededGenerator(seed: 1)
+        let before = calls.counts
+        for _ in 0..<2000 {
+          try store.write { try $0.keyspace("rows").put(Int64(generator.below(1000)), [2]) }
+        }
+        let made = calls.counts - before
+        count = made.writes + made.locks + made.stamps + made.opens + made.reads + made.others
+        syncs = made.syncs + made.directorySyncCount
+        #expect(store.statistics.logByteCount < 3 << 20)
+        withExtendedLifetime(snapshot) {}
+      }
+      return (count, syncs)
+    }
+    let (free, pinned) = (try calls(isPinned: false), try calls(isPinned: true))
+    #expect(pinned.count <= free.count * 11 / 10, "\(pinned) beside \(free)")
+    #expect(pinned.syncs <= free.syncs * 3 / 2, "\(pinned) beside \(free)")
+  }
+
   @Test func `of a checkpoint is two syncs of the page file and one of the directory`() throws {
     let store = try open()
     try load(store, 1000)
