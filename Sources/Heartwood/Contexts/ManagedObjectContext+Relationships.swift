@@ -27,6 +27,7 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     let members = members(of: object, property)
     object.setMembers(members, property)
+    discardNoOpMemberEdits(of: object, property)
     return members
   }
 
@@ -54,11 +55,16 @@ extension ManagedObjectContext {
         }
       }
     }
-    let changes = object.changes?.members[property.slot]
-    let removed = changes?.removed ?? MemberSet()
-    if changes != nil, property.isOrdered, !object.isInserted {
-      object.changes?.members[property.slot]?.base = members
+    var changes = object.changes?.members[property.slot]
+    if let edit = changes, !object.isInserted {
+      // Others may have made the same changes before the members were loaded.
+      changes = edit.without(theirs: Set(members.map(\.number))) {
+        undoLog?.forget($0, of: object, property)
+      }
+      if property.isOrdered { changes?.base = members }
+      object.changes?.members[property.slot] = changes
     }
+    let removed = changes?.removed ?? MemberSet()
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
@@ -73,35 +79,6 @@ extension ManagedObjectContext {
     members.removeAll { removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
-  }
-
-  /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in
-  /// this context.
-  ///
-  /// The deleted object can still be among the stored members, because another context may have
-  /// added it in the meantime.
-  private func forgets(
-    _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
-  ) -> Bool {
-    guard other.isDeleted,
-      let inverse = object.entityDescription?.inverses[property.slot]?.property
-    else { return false }
-    switch inverse.options.deleteRule ?? .nullify {
-    case .nullify, .cascade: return true
-    case .deny, .noAction: return false
-    }
-  }
-
-  /// Discards the loaded member lists that omit objects deleted in this context, so that the next
-  /// use loads the complete lists.
-  func showHiddenMembers() {
-    for number in hidingMembers {
-      guard let object = registeredObject(number), let entity = object.entityDescription else {
-        continue
-      }
-      forgetMembers(of: object, entity)
-    }
-    hidingMembers = []
   }
 
   // MARK: Setting
@@ -300,13 +277,17 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Adds a member to one side of a relationship.
+  /// Adds a member to one side of a relationship, unless it is already there.
+  ///
+  /// It can be there already if others have changed the relationship: a fetch then reads the member
+  /// again, but not an object that has unsaved changes (F-09).
   ///
   /// - Parameter position: The position in an ordered relationship, or `nil` to append the member.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
   ) {
+    if !member.isInserted, object.containsMember(member, property) { return }
     recordMemberChange(of: object, property) { $0.add(member) }
     undoLog?.record(.joined(object, property, member))
     object.insertMember(member, at: position, property)
@@ -314,9 +295,12 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
+  /// Removes a member from one side of a relationship, unless the loaded members lack it because
+  /// others have removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
+    if object.hasMembers(property), !object.containsMember(member, property) { return }
     recordMemberChange(of: object, property) { $0.remove(member) }
     let index = object.removeMember(member, property)
     if let undoLog {
