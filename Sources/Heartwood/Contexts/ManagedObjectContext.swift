@@ -157,6 +157,9 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
+  /// Objects that others deleted, and objects whose properties were only set to the values that they
+  /// already had, do not count.
+  ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {
     observer?.recordRead(\.hasChanges)
