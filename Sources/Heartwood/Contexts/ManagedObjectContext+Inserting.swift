@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     let former = object.number
     register(object, nextTemporaryNumber(entity))
     // A list may still contain the object under the number that it had before it was deleted.
-    if former.isTemporary { follower?.recordNumber(object.number, insteadOf: former) }
+    if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
     notifyObservers(of: object, as: \.inserted)
