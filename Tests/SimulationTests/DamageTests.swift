@@ -72,7 +72,9 @@ struct DamageTests {
     }.max()
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
       let step = WrittenStore.pageByteCount * TestScale.pick(quick: 72, all: 8, long: 1) / 8
-      for end in stride(from: 0, through: bytes.count, by: bytes.count < step ? 8 : step) {
+      let isSmall = bytes.count < WrittenStore.pageByteCount
+      let small = TestScale.pick(quick: 64, all: 8)
+      for end in stride(from: 0, through: bytes.count, by: isSmall ? small : step) {
         for offset in [-1, 0, 1] where (0..<bytes.count).contains(end + offset) {
           var files = sample.files
           files[name] = Array(bytes.prefix(end + offset))

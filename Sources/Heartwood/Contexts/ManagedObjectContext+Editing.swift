@@ -26,6 +26,15 @@ extension ManagedObjectContext {
     while !work.isEmpty { advance(&work) }
   }
 
+  /// Deletes an object again, whose deletion was reverted.
+  ///
+  /// `prepareForDeletion` is not called again for this object.
+  func deleteAgain(_ object: ManagedObject) {
+    var work: [Deletion] = []
+    begin(deletionOf: object, &work, isAgain: true)
+    while !work.isEmpty { advance(&work) }
+  }
+
   /// The progress of an object's deletion.
   private struct Deletion {
     let object: ManagedObject
@@ -37,12 +46,14 @@ extension ManagedObjectContext {
     var others: [ManagedObject] = []
   }
 
-  private func begin(deletionOf object: ManagedObject, _ work: inout [Deletion]) {
+  private func begin(
+    deletionOf object: ManagedObject, _ work: inout [Deletion], isAgain: Bool = false
+  ) {
     guard object.source === self, !object.isDeleted,
       isDeleting.insert(ObjectIdentifier(object)).inserted
     else { return }
     if object.isFault { fire(object) }
-    if !object.isDeleted { object.prepareForDeletion() }
+    if !object.isDeleted, !isAgain { object.prepareForDeletion() }
     guard !object.isDeleted, object.source === self else {
       isDeleting.remove(ObjectIdentifier(object))
       return

@@ -11,7 +11,10 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     if object.source === self {
-      if object.isDeleted, deleted.contains(object) { revive(object) }
+      if object.isDeleted, deleted.contains(object) {
+        revive(object)
+        for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
+      }
       return
     }
     if let storeContext = otherStoreContext(holding: object)
@@ -78,7 +81,10 @@ extension ManagedObjectContext {
     object.version = 0
     object.state.subtract([.fault, .updated, .deleted, .willSaveCalled])
     object.state.insert(.inserted)
+    let former = object.number
     register(object, nextTemporaryNumber(entity))
+    // A list may still contain the object under the number that it had before it was deleted.
+    if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
     notifyObservers(of: object, as: \.inserted)

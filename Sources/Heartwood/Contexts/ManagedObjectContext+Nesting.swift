@@ -30,6 +30,11 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
+        // A target whose deletion the parent has not saved is hidden, as in the parent.
+        if !parent.deleted.isEmpty, parent.toOneTarget(of: original, property) == nil {
+          object.setTarget(.none, property)
+          continue
+        }
         // Store only the target's number, so that the target object is created when it is first
         // read.
         if case .object(let target) = original.target(property) {
@@ -60,6 +65,9 @@ extension ManagedObjectContext {
     else { return }
     let isSame = entity.properties.allSatisfy { property in
       switch property.kind {
+      case .toOne
+      where !parent.deleted.isEmpty && parent.toOneTarget(of: original, property) == nil:
+        return toOneTarget(of: object, property) == nil
       case .attribute, .toOne: return hasSame(property, object, original)
       case .toMany(let isOrdered):
         guard object.hasMembers(property) else { return true }

@@ -27,6 +27,7 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     let members = members(of: object, property)
     object.setMembers(members, property)
+    discardNoOpMemberEdits(of: object, property)
     return members
   }
 
@@ -54,11 +55,16 @@ extension ManagedObjectContext {
         }
       }
     }
-    let changes = object.changes?.members[property.slot]
-    let removed = changes?.removed ?? MemberSet()
-    if changes != nil, property.isOrdered, !object.isInserted {
-      object.changes?.members[property.slot]?.base = members
+    var changes = object.changes?.members[property.slot]
+    if let edit = changes, !object.isInserted {
+      // Others may have made the same changes before the members were loaded.
+      changes = edit.without(theirs: Set(members.map(\.number))) {
+        undoLog?.forget($0, of: object, property)
+      }
+      if property.isOrdered { changes?.base = members }
+      object.changes?.members[property.slot] = changes
     }
+    let removed = changes?.removed ?? MemberSet()
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
@@ -73,35 +79,6 @@ extension ManagedObjectContext {
     members.removeAll { removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
-  }
-
-  /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in
-  /// this context.
-  ///
-  /// The deleted object can still be among the stored members, because another context may have
-  /// added it in the meantime.
-  private func forgets(
-    _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
-  ) -> Bool {
-    guard other.isDeleted,
-      let inverse = object.entityDescription?.inverses[property.slot]?.property
-    else { return false }
-    switch inverse.options.deleteRule ?? .nullify {
-    case .nullify, .cascade: return true
-    case .deny, .noAction: return false
-    }
-  }
-
-  /// Discards the loaded member lists that omit objects deleted in this context, so that the next
-  /// use loads the complete lists.
-  func showHiddenMembers() {
-    for number in hidingMembers {
-      guard let object = registeredObject(number), let entity = object.entityDescription else {
-        continue
-      }
-      forgetMembers(of: object, entity)
-    }
-    hidingMembers = []
   }
 
   // MARK: Setting
@@ -272,7 +249,10 @@ extension ManagedObjectContext {
     let there = inverse.property
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
-    guard case .toOne = there.kind else { return add(object, to: other, there) }
+    guard case .toOne = there.kind else {
+      if !isStaleMember(object, of: other, there) { add(object, to: other, there) }
+      return
+    }
     if let before = toOneTarget(of: other, there), before !== object {
       // The other object can have only one target, so detach it from its current target first.
       if case .toOne = property.kind {
@@ -282,6 +262,16 @@ extension ManagedObjectContext {
       }
     }
     setToOne(other, there, object)
+  }
+
+  /// Returns whether the loaded members of `other` contain an object that others have removed.
+  ///
+  /// This happens if a fetch has read `object` again, but not `other`, because it has unsaved changes
+  /// (F-09). Its version is then older. Checking the versions first avoids searching long lists.
+  private func isStaleMember(
+    _ object: ManagedObject, of other: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    (object.version > other.version || parent != nil) && other.containsMember(object, property)
   }
 
   // MARK: One side
@@ -314,11 +304,20 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
+  /// Removes a member from one side of a relationship, unless the loaded members lack it because
+  /// others have removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
+    var position: Int?
+    if property.isOrdered, object.hasMembers(property) {
+      position = object.withList(property) { ObjectSearch.position(of: member, in: $0) }
+      if position == nil { return }
+    } else if object.hasMembers(property), !object.containsMember(member, property) {
+      return
+    }
     recordMemberChange(of: object, property) { $0.remove(member) }
-    let index = object.removeMember(member, property)
+    let index = object.removeMember(member, property, at: position)
     if let undoLog {
       let position = index.map { index in
         let predecessor = index > 0 ? object.withList(property) { $0[index - 1] } : nil

@@ -137,7 +137,11 @@ public final class ManagedObjectContext {
   }
 
   deinit {
+    // Release the observer only after the property is `nil`: it may hold the last references to
+    // objects, whose deinitializers read the property.
+    let last = (follower, observer)
     (follower, observer, isFollowed) = (nil, nil, false)
+    withExtendedLifetime(last) {}
     // Keep loaded attributes readable, because the program may still use the objects: the compiler
     // may release the context right after its last use.
     abandonAll(isOver: true)
@@ -152,11 +156,23 @@ public final class ManagedObjectContext {
   // MARK: Changes
 
   /// Whether a save would write anything.
+  ///
+  /// Objects that others deleted do not count, and neither do objects whose properties were only set
+  /// to the values that they already had.
+  ///
+  /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {
     observer?.recordRead(\.hasChanges)
-    return hasOwnChanges || otherStoreContexts.contains(where: \.hasOwnChanges)
+    return storeContexts.contains(where: \.hasEffectiveChanges)
   }
-  /// Whether this store context has changes to save.
+  /// Whether a save would write anything for this store context.
+  private var hasEffectiveChanges: Bool {
+    // Iterate over copies, because discarding edits changes the lists.
+    let (updated, deleted) = (updated, deleted)
+    return !inserted.isEmpty || deleted.contains { !$0.isInaccessible }
+      || updated.contains { !discardNoOpEdits(of: $0) }
+  }
+  /// Whether this store context has recorded changes, even if a save would write nothing for them.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
@@ -166,9 +182,9 @@ public final class ManagedObjectContext {
   /// The objects that the next save updates.
   public var updatedObjects: Set<ManagedObject> {
     observer?.recordRead(\.updatedObjects)
-    return gather { $0.updated.all }
+    return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes.
+  /// The objects that the next save deletes, and those whose rows others have deleted.
   public var deletedObjects: Set<ManagedObject> {
     observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }

@@ -16,6 +16,10 @@ struct ObjectList {
     return objects.indices.contains(position) && objects[position] === object
   }
 
+  func contains(where isWanted: (ManagedObject) -> Bool) -> Bool {
+    objects.contains { object in object.map(isWanted) ?? false }
+  }
+
   mutating func insert(_ object: ManagedObject) {
     guard !contains(object) else { return }
     object.listPosition = objects.count

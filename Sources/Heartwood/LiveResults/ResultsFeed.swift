@@ -107,7 +107,8 @@ final class ResultsFeed: ContextFollower {
     // has changed.
     for _ in 0..<Self.roundLimit {
       let view = try rootView()
-      let isNews = !changed.isEmpty || mustExamineAll || didParentChange
+      let isNews =
+        !changed.isEmpty || !renumbered.isEmpty || mustExamineAll || didParentChange
       guard shownView !== view || isNews else { return }
       let notifications = try reading(view) { try applyChanges(view) }
       for notify in notifications { notify() }

@@ -7,9 +7,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether to keep unsaved changes.
-  ///   - force: Whether to discard unsaved changes to relationships as well. The inverses of these
-  ///     relationships remain changed, so the two sides are inconsistent until both objects are
-  ///     refreshed.
+  ///   - force: Whether to discard unsaved changes to relationships as well. They are discarded on
+  ///     both sides.
   /// - Throws: Errors from reading the row; `foreignObject` if the object is not in this context;
   ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
@@ -31,7 +30,7 @@ extension ManagedObjectContext {
     // Setting a property to its current value is not an edit.
     if mergeChanges { _ = discardNoOpEdits(of: object) }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
-      if !force { try requireSavedRelationships(object) }
+      if force { revertRelationships(of: object) } else { try requireSavedRelationships(object) }
       updated.remove(object)
       object.state.remove(.updated)
       return turnIntoFault(object)
@@ -51,6 +50,31 @@ extension ManagedObjectContext {
       do { try refresh(object, mergeChanges: true) } catch { rootContext.faultError = error }
     }
     processPendingChanges()
+  }
+
+  /// Reverts the unsaved changes to an object's relationships, on both sides.
+  ///
+  /// A refresh cannot be undone, so nothing is recorded for undo.
+  private func revertRelationships(of object: ManagedObject) {
+    guard let changes = object.changes, let entity = object.entityDescription else { return }
+    let log = undoLog
+    undoLog = nil
+    defer { undoLog = log }
+    var others: [ManagedObject] = []
+    for (slot, original) in changes.originals where entity.properties[slot].isReference {
+      let target = original.reference.flatMap { self.object($0) }
+      guard target?.isDeleted != true else { continue }
+      others += [target, toOneTarget(of: object, entity.properties[slot])].compactMap { $0 }
+      relate(object, entity.properties[slot], to: target)
+    }
+    for (slot, edit) in changes.members {
+      let property = entity.properties[slot]
+      let kept = loadedMembers(of: object, property).filter { !edit.added.contains($0) }
+      let members = edit.base ?? kept + edit.removed
+      others += edit.added.map { $0 } + edit.removed.map { $0 }
+      relate(object, property, to: members.filter { !$0.isDeleted })
+    }
+    for other in others { _ = discardNoOpEdits(of: other) }
   }
 
   private func requireSavedRelationships(_ object: ManagedObject) throws {
@@ -99,6 +123,7 @@ extension ManagedObjectContext {
     guard try fillAgain(object, changes) else {
       // If the row no longer exists, only the members that were added in this context remain.
       if parent == nil { forgetMembers(of: object, entity) }
+      notifyObservers(of: object, as: \.refreshed)
       return
     }
     try mergeMembers(of: object, under: changes)

@@ -21,7 +21,11 @@ extension ManagedObjectContext {
       case .deleted: saved.append(object)
       }
     }
-    let isOther = request.isContested || !request.changes.replaced.isEmpty
+    // Delete rules may have deleted objects that edited objects are still related to.
+    let deletesOthers = request.changes.list.contains { change in
+      change.isDeleted && registered[change.number]?.takeUnretainedValue().isDeleted == false
+    }
+    let isOther = request.isContested || !request.changes.replaced.isEmpty || deletesOthers
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
       if change.isOfObject {

@@ -54,7 +54,8 @@ extension ManagedObjectContext {
     switch step {
     case .insertion:
       guard object.source === self, !object.isDeleted else { return }
-      return object.isInserted ? withdraw(object) : markDeleted(object)
+      // Others may have related objects to this one since its deletion was reverted.
+      return object.isInserted ? withdraw(object) : deleteAgain(object)
     case .deletion:
       if object.source === self {
         if deleted.contains(object) { revive(object) }
@@ -144,7 +145,7 @@ extension ManagedObjectContext {
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
-    if let target { join(object, target, inverse) }
+    if let target { joinAsStored(object, target, inverse) }
   }
 
   /// Removes a member from an object's side of a relationship, if it is there.
@@ -163,13 +164,32 @@ extension ManagedObjectContext {
   }
 
   /// Adds a member to an object's side of a relationship, unless it is already there.
-  private func join(
+  ///
+  /// The member's stored reference leads to the object, so the addition is not an edit: the
+  /// object's side merely was not read again after others had set the reference.
+  private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
-    guard property.isReference else { return addAgain(member, object, property, nil) }
-    guard toOneTarget(of: object, property) !== member else { return }
-    setToOne(object, property, member)
-    discardNoOpEdit(of: object, property)
+    if object.isFault { return }
+    if property.isReference {
+      guard toOneTarget(of: object, property) !== member else { return }
+      guard object.changes?.originals[property.slot] == nil else {
+        setToOne(object, property, member)
+        return discardNoOpEdit(of: object, property)
+      }
+      object.setTarget(.object(member), property)
+    } else {
+      if object.changes?.members[property.slot]?.removed.contains(member) == true {
+        return addAgain(member, object, property, nil)
+      }
+      guard object.hasMembers(property), !object.containsMember(member, property) else { return }
+      object.insertMember(member, property)
+      if object.changes?.members[property.slot]?.base?.contains(member) == false {
+        object.changes?.members[property.slot]?.base?.append(member)
+      }
+    }
+    notifyObservers(of: object, as: \.refreshed)
+    object.notifyIfObserved(property)
   }
 
   /// Returns whether a member may be added back to a relationship of `object`.
@@ -208,7 +228,18 @@ extension ManagedObjectContext {
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
     _ position: UndoLog.Position?
   ) {
+    func isRemoved() -> Bool {
+      object.changes?.members[property.slot]?.removed.contains(member) == true
+    }
+    let wasRemoved = isRemoved()
     guard member.source === self, !isMember(member, object, property) else { return }
+    // If loading the members has shown that others have removed the member too, it stays removed.
+    if wasRemoved, !isRemoved() { return }
+    if object.entityDescription?.inverses[property.slot] != nil {
+      // If a pinned generation does not contain the member, its side cannot be set either.
+      if member.isFault { fire(member) }
+      guard !member.isFault, !member.isInaccessible else { return }
+    }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)
   }
@@ -272,10 +303,17 @@ extension ManagedObjectContext {
   func discardNoOpEdit(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],
-      (try? object.storedValue(property))?.isIdentical(to: original) == true
+      (try? object.storedValue(property))?.isIdentical(to: current(original, property)) == true
     else { return }
     changes.originals[property.slot] = nil
     unmarkIfUnchanged(object)
+  }
+
+  /// Returns the original value of a property, with the current number of the object that it refers
+  /// to: a parent may have saved a new object, and thereby renumbered it.
+  private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
+    guard property.isReference, let number = original.reference else { return original }
+    return .integer(resolved(number).bits)
   }
 
   /// Reverts the insertion of an object.
