@@ -106,6 +106,11 @@ struct LogReclamationTests {
       let before = try fixture.names().count
       try store.checkpoint()
       #expect(try fixture.names().count < before - 30)
+      // Holes are punched only in segments that were full at the previous run.
+      for number in 101...120 {
+        try store.write { try $0.keyspace("a").put(2, Self.value(number, 3000)) }
+      }
+      try store.checkpoint()
       #expect(!store.statistics.canPunchHoles)
       #expect(try snapshot.keyspace("a")?.get(1) == Self.value(0, 3000))
       #expect(try store.snapshot().keyspace("a")?.get(1) == Self.value(100, 3000))
@@ -130,6 +135,11 @@ struct LogReclamationTests {
       // frames of the log.
       if number == 20 { try first.keep(first.snapshot().generation, as: "x") }
       if number == 100 { try first.keep(first.snapshot().generation, as: "y") }
+    }
+    // The second run punches holes in the segments that were full at the first one.
+    for number in 0..<2 {
+      try first.checkpoint()
+      try first.write { try $0.keyspace("a").put(1, [UInt8(number)]) }
     }
     try first.checkpoint()
     let size = first.statistics.logByteCount
