@@ -100,7 +100,7 @@ extension Session {
     _ workload: Workload, _ durability: StoreOptions.Durability, threadCount: Int
   ) throws {
     try run(workload, "commits/s") { store in
-      try (0..<threadCount).map { try store.commits(durability, seed: 100 + UInt64($0)) }
+      try (0..<threadCount).map { try store.commits(durability, seed: workload.seed + UInt64($0)) }
     }
   }
 

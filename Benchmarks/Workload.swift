@@ -33,6 +33,13 @@ enum Workload: String, CaseIterable {
   /// The number of rows in the smallest store of the ``scaling`` workload.
   static let smallestScale = 10_000
 
+  /// The seed of the random numbers of the workload's first writing thread; the others add their
+  /// numbers.
+  ///
+  /// Each workload needs its own. Otherwise, it would write what an earlier one has written, and
+  /// SQLite does not write a row that an `UPDATE` leaves unchanged.
+  var seed: UInt64 { UInt64(Self.allCases.firstIndex(of: self) ?? 0) << 16 + 100 }
+
   /// The description of the workload in the help text.
   var summary: String {
     switch self {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The functions of LMDB, loaded at run time from the installed library.
 struct LMDBLibrary: Sendable {
   typealias Environment = OpaquePointer
@@ -14,6 +16,8 @@ struct LMDBLibrary: Sendable {
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
+    /// The flag with which commits change pages in the memory map, without system calls.
+    static let writeMap: UInt32 = 0x80000
     /// The flag that ties reader slots to transactions instead of threads, so that a transaction
     /// may begin on one thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
@@ -128,7 +132,10 @@ struct LMDBValue {
 /// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current writer.
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
-  private let handle: LMDBLibrary.Environment
+  private let directory: String
+  private var handle: LMDBLibrary.Environment
+  private var writesThroughMap = true
+  fileprivate let readerCount = Atomic(0)
   /// The databases for rows by number, for rows by code, and for a large value.
   private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
 
@@ -139,19 +146,46 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   init(_ library: LMDBLibrary, directory: String) throws {
     self.library = library
+    self.directory = directory
+    handle = try Self.open(library, directory, writesThroughMap: true)
+    try openDatabases()
+  }
+
+  private static func open(
+    _ library: LMDBLibrary, _ directory: String, writesThroughMap: Bool
+  ) throws -> LMDBLibrary.Environment {
     var created: LMDBLibrary.Environment?
     try library.check(library.createEnvironment(&created))
     guard let created else { throw BenchFailure("LMDB cannot create an environment.") }
-    handle = created
-    try library.check(library.setMapSize(handle, Self.mapByteCount))
-    try library.check(library.setMostDatabases(handle, 3))
-    try library.check(library.open(handle, directory, LMDBLibrary.Flag.noThreadLocals, 0o644))
+    let flags = LMDBLibrary.Flag.self
+    try library.check(library.setMapSize(created, mapByteCount))
+    try library.check(library.setMostDatabases(created, 3))
+    try library.check(
+      library.open(
+        created, directory, flags.noThreadLocals | (writesThroughMap ? flags.writeMap : 0), 0o644))
+    return created
+  }
+
+  private func openDatabases() throws {
     let flags = LMDBLibrary.DatabaseFlag.self
     try write(isDurable: true) { transaction in
       quakes = try open("quakes", flags.create | flags.integerKey, transaction)
       codes = try open("codes", flags.create, transaction)
       large = try open("large", flags.create, transaction)
     }
+  }
+
+  /// Prepares for commits with the given durability.
+  ///
+  /// Without syncs, commits that write through the memory map are several times faster; with syncs,
+  /// they are slower. The environment must be reopened to change that, and is not while there are
+  /// readers.
+  func prepare(isDurable: Bool) throws {
+    guard writesThroughMap == isDurable, readerCount.load(ordering: .relaxed) == 0 else { return }
+    library.close(handle)
+    handle = try Self.open(library, directory, writesThroughMap: !isDurable)
+    writesThroughMap = !isDurable
+    try openDatabases()
   }
 
   deinit { library.close(handle) }
@@ -201,9 +235,13 @@ final class LMDBReader: @unchecked Sendable {
   fileprivate init(_ environment: LMDBEnvironment, _ transaction: LMDBLibrary.Transaction) {
     self.environment = environment
     self.transaction = transaction
+    environment.readerCount.add(1, ordering: .relaxed)
   }
 
-  deinit { environment.library.abort(transaction) }
+  deinit {
+    environment.library.abort(transaction)
+    environment.readerCount.subtract(1, ordering: .relaxed)
+  }
 }
 
 extension LMDBLibrary {

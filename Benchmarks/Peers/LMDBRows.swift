@@ -9,8 +9,8 @@ struct LMDBRows: RowEngine {
 
   let name = Engine.lmdb
   var description: String {
-    "LMDB \(library.version), integer keys, NOSYNC where Heartwood uses .normal, APPEND for "
-      + "ascending keys, read transactions renewed"
+    "LMDB \(library.version), integer keys, NOSYNC and WRITEMAP where Heartwood uses .normal, "
+      + "APPEND for ascending keys, read transactions renewed"
   }
 
   func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore {
@@ -85,8 +85,9 @@ private final class LMDBRowStore: RowStore {
     LMDBSnapshotPerRead(try environment.reader(), rows.shuffledNumbers)
   }
 
-  func commits(_ durability: StoreOptions.Durability, seed: UInt64) -> any Work {
-    LMDBCommits(environment, durability, ChangingRow(rows, seed: seed))
+  func commits(_ durability: StoreOptions.Durability, seed: UInt64) throws -> any Work {
+    try environment.prepare(isDurable: durability == .full)
+    return LMDBCommits(environment, durability, ChangingRow(rows, seed: seed))
   }
 
   func putLarge(_ value: [UInt8]) throws {

@@ -111,7 +111,7 @@ struct SQLiteCommits: Work {
   mutating func turn() throws -> Int {
     for _ in 0..<operationsPerTurn {
       let number = row.next()
-      try writer.write(durability) { try writer.insert(number, row.bytes.span) }
+      try writer.update(number, row.bytes.span, durability)
       hash = fold(hash, UInt64(bitPattern: number))
     }
     return operationsPerTurn

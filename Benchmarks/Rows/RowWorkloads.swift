@@ -84,7 +84,7 @@ final class RowWorkloads {
         engine: names[engine],
         groups: [
           try integerReads(of: store, threadCount: readerCount),
-          [try store.commits(.normal, seed: 7)],
+          [try store.commits(.normal, seed: workload.seed)],
         ],
         checkpointCount: { store.checkpointCount })
     }
