@@ -56,10 +56,10 @@ struct UndoCommand: Command {
       let time = step.last.time
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
+      let have = count == 1 ? "has" : "have"
       throw CommandError.failure(
-        "\(count.quakes) \(count == 1 ? "has" : "have") changed since the import of "
-          + "\(step.imported.time), so the import was not undone. To see the changes, run: quakes diff \(time)"
-      )
+        "\(count.quakes) \(have) changed since the import of \(step.imported.time), so the import "
+          + "was not undone. To see the changes, run: quakes diff \(time)")
     }
   }
 }

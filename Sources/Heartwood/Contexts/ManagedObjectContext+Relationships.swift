@@ -249,7 +249,10 @@ extension ManagedObjectContext {
     let there = inverse.property
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
-    guard case .toOne = there.kind else { return add(object, to: other, there) }
+    guard case .toOne = there.kind else {
+      if !isStaleMember(object, of: other, there) { add(object, to: other, there) }
+      return
+    }
     if let before = toOneTarget(of: other, there), before !== object {
       // The other object can have only one target, so detach it from its current target first.
       if case .toOne = property.kind {
@@ -259,6 +262,16 @@ extension ManagedObjectContext {
       }
     }
     setToOne(other, there, object)
+  }
+
+  /// Returns whether the loaded members of `other` contain an object that others have removed.
+  ///
+  /// This happens if a fetch has read `object` again, but not `other`, because it has unsaved changes
+  /// (F-09). Its version is then older. Checking the versions first avoids searching long lists.
+  private func isStaleMember(
+    _ object: ManagedObject, of other: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    (object.version > other.version || parent != nil) && other.containsMember(object, property)
   }
 
   // MARK: One side
@@ -277,17 +290,13 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Adds a member to one side of a relationship, unless it is already there.
-  ///
-  /// It can be there already if others have changed the relationship: a fetch then reads the member
-  /// again, but not an object that has unsaved changes (F-09).
+  /// Adds a member to one side of a relationship.
   ///
   /// - Parameter position: The position in an ordered relationship, or `nil` to append the member.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
   ) {
-    if !member.isInserted, object.containsMember(member, property) { return }
     recordMemberChange(of: object, property) { $0.add(member) }
     undoLog?.record(.joined(object, property, member))
     object.insertMember(member, at: position, property)
@@ -300,9 +309,15 @@ extension ManagedObjectContext {
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
-    if object.hasMembers(property), !object.containsMember(member, property) { return }
+    var position: Int?
+    if property.isOrdered, object.hasMembers(property) {
+      position = object.withList(property) { ObjectSearch.position(of: member, in: $0) }
+      if position == nil { return }
+    } else if object.hasMembers(property), !object.containsMember(member, property) {
+      return
+    }
     recordMemberChange(of: object, property) { $0.remove(member) }
-    let index = object.removeMember(member, property)
+    let index = object.removeMember(member, property, at: position)
     if let undoLog {
       let position = index.map { index in
         let predecessor = index > 0 ? object.withList(property) { $0[index - 1] } : nil

@@ -157,6 +157,9 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
+  /// Objects that others deleted do not count, and neither do objects whose properties were only set
+  /// to the values that they already had.
+  ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {
     observer?.recordRead(\.hasChanges)
@@ -181,10 +184,10 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.updatedObjects)
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes.
+  /// The objects that the next save deletes, and those whose rows others have deleted.
   public var deletedObjects: Set<ManagedObject> {
     observer?.recordRead(\.deletedObjects)
-    return gather { one in one.deleted.all.filter { !$0.isInaccessible } }
+    return gather { $0.deleted.all }
   }
   /// All objects that are registered in the context, including faults.
   public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }

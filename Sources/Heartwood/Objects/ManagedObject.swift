@@ -67,11 +67,12 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var isFault: Bool { state.contains(.fault) }
   /// Whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
-  /// Whether the next save updates the object's row.
+  /// Whether properties of the object were set since it was read or saved, even if only to values
+  /// that they already had.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// Whether the next save deletes the object's row, or the row no longer exists.
   public final var isDeleted: Bool { state.contains(.deleted) }
-  /// Whether the next save would write anything for the object.
+  /// Whether the object is new, was updated or was deleted.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
   /// Whether the object is treated as deleted because its row was missing, although `delete` was

@@ -103,19 +103,21 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
+  /// - Parameter known: The position of the member in an ordered relationship, if it is known.
   /// - Returns: The former position of the member, or `nil` if the relationship is unordered or did
   ///   not contain the member.
   @discardableResult
-  final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) -> Int? {
+  final func removeMember(
+    _ member: ManagedObject, _ property: PropertyDescription, at known: Int? = nil
+  ) -> Int? {
     defer { withExtendedLifetime(self) {} }
     guard property.isOrdered else {
       setLocation(at: property.offset).pointee?.remove(member)
       changes?.spareSets[property.slot]?.remove(member)
       return nil
     }
-    guard let position = withList(property, { ObjectSearch.position(of: member, in: $0) }) else {
-      return nil
-    }
+    let found = known ?? withList(property) { ObjectSearch.position(of: member, in: $0) }
+    guard let position = found else { return nil }
     listLocation(at: property.offset).pointee?.remove(at: position)
     changes?.spareLists[property.slot]?.remove(at: position)
     return position
