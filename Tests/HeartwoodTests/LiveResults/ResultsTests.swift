@@ -232,6 +232,55 @@ struct ResultsTests {
       #expect(child.check().news().map(\.updated) == [[ids[index]]])
     }
   }
+
+  @Test(.evidence("LR-01"))
+  func `an unsaved object that was deleted and inserted again is listed once`() throws {
+    let song = Song(context: context)
+    let live = try FollowedResults(FetchRequest<Song>(), context)
+    #expect(live.ids.count == 5)
+    context.delete(song)
+    context.insert(song)
+    #expect(live.check().ids == ids + [song.objectID])
+    try context.save()
+    #expect(live.check().ids == ids + [song.objectID] && !context.hasChanges)
+  }
+
+  @Test(.evidence("LR-01"), arguments: [false, true])
+  func `lists contain early permanent IDs of new objects`(isPinned: Bool) throws {
+    if isPinned { try context.setQueryGenerationFrom(.current) }
+    let song = Song(context: context)
+    let live = try FollowedResults(FetchRequest<Song>(), context)
+    try context.obtainPermanentIDs(for: [song])
+    #expect(live.check().ids == ids + [song.objectID])
+    #expect(live.controller.object(at: 4) === song && live.controller.index(of: song) == 4)
+  }
+
+  @Test(.evidence("LR-01"))
+  func `a list omits an edited object that others' deletion leaves without members`() throws {
+    let fixture = try GraphFixture(crates)
+    let (context, others, writer) = (fixture.context(), fixture.context(), fixture.context())
+    context.automaticallyMergesChangesFromParent = true
+    others.mergePolicy = .mergeByPropertyObjectTrump
+    let (first, second) = (Crate(context: writer), Crate(context: writer))
+    let item = CrateItem(context: writer)
+    try writer.save()
+    let filled = FetchRequest<Crate>(where: #Predicate { $0.items.count > 0 })
+    let live = try FollowedResults(filled, context)
+    func theirs<M: ManagedObject>(_ object: M) throws -> M {
+      try #require(try others.existingObject(M.self, with: object.objectID))
+    }
+    try theirs(item).crate = try theirs(first)
+    others.delete(try theirs(second))
+    let edited = try #require(try context.existingObject(Crate.self, with: second.objectID))
+    edited.number = 1
+    item.crate = second
+    try writer.save()
+    #expect(try context.fetch(FetchRequest<CrateItem>()).first?.tags == [])
+    try others.save()
+    #expect(try context.fetch(FetchRequest<CrateItem>()).first?.crate != nil)
+    context.refreshAllObjects()
+    #expect(live.check().ids == (try context.fetchObjectIDs(filled)))
+  }
 }
 
 extension GraphFixture {

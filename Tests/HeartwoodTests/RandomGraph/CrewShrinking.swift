@@ -54,14 +54,14 @@ enum CrewShrinking {
 
   /// Removes steps, first in chunks and then one by one, as long as the remaining steps still fail.
   ///
-  /// Stops after one second for every 50 steps, but not before 15 seconds have passed.
+  /// Stops after one second for every 50 steps, but not before `seconds` have passed.
   static func shrink<Step>(
-    _ steps: [Step], fails: ([Step]) async -> Bool
+    _ steps: [Step], seconds: Int = 15, fails: ([Step]) async -> Bool
   ) async -> [Step] {
     var steps = steps
     var size = max(1, steps.count / 2)
     var budget = 3000
-    let end = ContinuousClock.now + .seconds(max(15, steps.count / 50))
+    let end = ContinuousClock.now + .seconds(max(seconds, steps.count / 50))
     while true {
       var position = 0
       var isShorter = false

@@ -1,0 +1,86 @@
+import Heartwood
+
+/// Changes of relationships.
+extension CrateRun {
+  /// The objects of a context, by class.
+  private struct Content {
+    var crates: [Crate] = []
+    var items: [CrateItem] = []
+    var tags: [CrateTag] = []
+    var locks: [CrateLock] = []
+
+    init(_ objects: [ManagedObject]) {
+      crates = objects.compactMap { $0 as? Crate }
+      items = objects.compactMap { $0 as? CrateItem }
+      tags = objects.compactMap { $0 as? CrateTag }
+      locks = objects.compactMap { $0 as? CrateLock }
+    }
+  }
+
+  /// Changes a relationship from one of its sides.
+  func relate(_ workspace: CrateWorkspace) throws {
+    let content = Content(try CrateText.objects(workspace.context))
+    workspace.touch()
+    let object: ManagedObject? =
+      switch below(14) {
+      case 0..<6: relateCrate(content)
+      case 6, 7: relateItem(content)
+      case 8..<13: relateTag(content)
+      default: relateLock(content)
+      }
+    guard let object else { return }
+    record("\(workspace.name): relate \(CrateText.line(object, withDerived: false))")
+  }
+
+  private func relateCrate(_ content: Content) -> Crate? {
+    guard let crate = one(content.crates) else { return nil }
+    switch below(6) {
+    case 0: crate.items = some(content.items)
+    case 1: crate.items.shuffle(using: &random)
+    case 2:
+      guard let item = one(content.items) else { return nil }
+      crate.items.removeAll { $0 === item }
+      crate.items.insert(item, at: below(crate.items.count + 1))
+    case 3: crate.favourite = isTrue(onceIn: 3) ? nil : one(content.items)
+    default:
+      guard let tag = one(content.tags) else { return nil }
+      if crate.tags.remove(tag) == nil { crate.tags.insert(tag) }
+    }
+    return crate
+  }
+
+  private func relateItem(_ content: Content) -> CrateItem? {
+    guard let item = one(content.items) else { return nil }
+    switch below(3) {
+    case 0: item.tags = some(content.tags)
+    default: item.crate = isTrue(onceIn: 4) ? nil : one(content.crates)
+    }
+    return item
+  }
+
+  private func relateTag(_ content: Content) -> CrateTag? {
+    guard let tag = one(content.tags), let other = one(content.tags) else { return nil }
+    switch below(8) {
+    case 0: tag.crates = Set(some(content.crates))
+    case 1: tag.items = some(content.items)
+    case 2: tag.items.shuffle(using: &random)
+    case 3: tag.friends = Set(some(content.tags))
+    case 4: if tag.friends.remove(other) == nil { tag.friends.insert(other) }
+    case 5: tag.mate = isTrue(onceIn: 4) ? nil : other
+    case 6: tag.children = Set(some(content.tags))
+    default: tag.parent = isTrue(onceIn: 4) ? nil : other
+    }
+    return tag
+  }
+
+  private func relateLock(_ content: Content) -> CrateLock? {
+    guard let lock = one(content.locks) else { return nil }
+    let tag = one(content.tags)
+    switch below(3) {
+    case 0: lock.tag = nil
+    case 1: lock.tag = tag
+    default: tag?.lock = lock
+    }
+    return lock
+  }
+}

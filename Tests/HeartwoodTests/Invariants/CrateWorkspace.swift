@@ -1,0 +1,66 @@
+import Heartwood
+
+/// A context of a run.
+final class CrateWorkspace {
+  let context: ManagedObjectContext
+  let name: String
+  private(set) weak var parent: CrateWorkspace?
+  private(set) var children: [CrateWorkspace] = []
+  /// The merge policy; `nil` for a child context, which has no conflicts.
+  private(set) var policy: MergePolicy.Each?
+  private(set) var lists: CrateLists?
+  /// Whether the context shows a fixed generation.
+  private(set) var isPinned = false
+  /// Whether a step may have changed what the context shows since the last check.
+  var mayHaveChanged = true
+  /// Whether others may have changed objects that have edits in this context.
+  private var isStaleItself = false
+  /// The newest transaction that the context has merged.
+  var token: PersistentHistoryToken?
+  /// The content at the last check.
+  var lines: [String] = []
+
+  init(_ context: ManagedObjectContext, _ name: String, childOf parent: CrateWorkspace? = nil) {
+    self.context = context
+    self.name = name
+    self.parent = parent
+    parent?.children.append(self)
+  }
+
+  var isStale: Bool {
+    get { isStaleItself || parent?.isStale ?? false }
+    set { isStaleItself = newValue }
+  }
+
+  var isRoot: Bool { parent == nil }
+
+  func use(_ policy: MergePolicy.Each) {
+    self.policy = policy
+    context.mergePolicy = policy.policy
+  }
+
+  func watch() throws { lists = try CrateLists(context) }
+
+  /// Updates `isPinned` after a step that may pin or unpin the context.
+  func notePin() {
+    isPinned =
+      context.queryGenerationToken != nil && !context.automaticallyMergesChangesFromParent
+  }
+
+  /// Notes that a step changes what the context shows.
+  func touch() {
+    mayHaveChanged = true
+    parent?.mayHaveChanged = true
+    for child in children {
+      child.mayHaveChanged = true
+      child.isStale = true
+    }
+  }
+
+  /// Notes that another context has changed the store.
+  func noteCommit() {
+    guard !isPinned, parent?.isPinned != true else { return }
+    isStale = true
+    mayHaveChanged = true
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Objects that others relate to deleted objects")
+struct BeneathDeletionTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let others: ManagedObjectContext
+
+  init() throws {
+    fixture = try GraphFixture(crates)
+    (context, others) = (fixture.context(), fixture.context())
+  }
+
+  private func own<Object: ManagedObject>(_ object: Object) throws -> Object {
+    try #require(try context.existingObject(Object.self, with: object.objectID))
+  }
+
+  @Test(.evidence("QG-27"), .evidence("C-06"))
+  func `inserting a deleted object again shows members that others added on both sides`() throws {
+    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
+    try others.save()
+    let (ownTag, ownCrate) = (try own(tag), try own(crate))
+    context.delete(ownTag)
+    crate.tags = [tag]
+    try others.save()
+    _ = try context.fetch(FetchRequest<Crate>())
+    #expect(ownCrate.tags == [])
+    context.insert(ownTag)
+    #expect(ownTag.crates == [ownCrate] && ownCrate.tags == [ownTag] && !context.hasChanges)
+    ownCrate.tags = []
+    try context.save()
+    #expect(ownTag.crates == [] && ownCrate.tags == [])
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<Crate>()).map(\.tags) }
+    #expect(stored == [[]])
+  }
+
+  @Test(.evidence("C-06"), .evidence("C-10"), .evidence("C-17"), arguments: [false, true])
+  func `a save leaves no object in a list that its delete rules have deleted`(
+    mergesAutomatically: Bool
+  ) throws {
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    context.automaticallyMergesChangesFromParent = mergesAutomatically
+    let (crate, item, tag) = (
+      Crate(context: others), CrateItem(context: others), CrateTag(context: others)
+    )
+    try others.save()
+    let (ownItem, ownTag) = (try own(item), try own(tag))
+    context.delete(try own(crate))
+    _ = ownTag.items
+    ownTag.items = [ownItem]
+    crate.items = [item]
+    try others.save()
+    try context.save()
+    #expect(ownTag.items == [] && !context.hasChanges)
+    let fresh = fixture.context()
+    #expect(try fresh.fetch(FetchRequest<CrateTag>()).map(\.items) == [[]])
+    #expect(try fresh.count(for: FetchRequest<CrateItem>()) == 0)
+  }
+
+  @Test(.evidence("G-01"), .evidence("QG-27"))
+  func `redoing a deletion removes the object from members that others added`() throws {
+    context.tracksUndo = true
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let (crate, tag) = (Crate(context: others), CrateTag(context: others))
+    try others.save()
+    context.delete(try own(crate))
+    context.endUndoGroup()
+    crate.tags = [tag]
+    try others.save()
+    let ownTag = try #require(try context.fetch(FetchRequest<CrateTag>()).first)
+    context.undo()
+    context.refreshAllObjects()
+    #expect(ownTag.crates.count == 1)
+    context.redo()
+    context.endUndoGroup()
+    #expect(ownTag.crates == [])
+    let new = Crate(context: context)
+    new.tags = [ownTag]
+    try context.save()
+    #expect(ownTag.crates == [new])
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<CrateTag>()).map(\.crates.count) }
+    #expect(stored == [1])
+  }
+
+  @Test(.evidence("N-01"), .evidence("N-04"))
+  func `a child reads no reference to an object that its parent has deleted`() throws {
+    let child = fixture.child(of: context)
+    let crate = Crate(context: others)
+    try others.save()
+    context.delete(try own(crate))
+    let item = CrateItem(context: others)
+    crate.items = [item]
+    try others.save()
+    #expect(try own(item).crate == nil)
+    let childItem = try #require(try child.fetch(FetchRequest<CrateItem>()).first)
+    #expect(childItem.crate == nil && !child.hasChanges)
+    let free = FetchRequest<CrateItem>(where: #Predicate { $0.crate == nil })
+    let packed = FetchRequest<CrateItem>(where: #Predicate { $0.crate != nil })
+    #expect(try child.fetch(free) == [childItem])
+    #expect(try child.count(for: packed) == 0)
+  }
+}

@@ -1,0 +1,99 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Undo beneath saves of others")
+struct UndoBeneathSavesTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let others: ManagedObjectContext
+
+  init() throws {
+    fixture = try GraphFixture(crates)
+    (context, others) = (fixture.context(), fixture.context())
+    context.tracksUndo = true
+  }
+
+  private func own<Object: ManagedObject>(_ object: Object) throws -> Object {
+    try #require(try context.existingObject(Object.self, with: object.objectID))
+  }
+
+  private func undoAll(_ context: ManagedObjectContext) {
+    while context.canUndo { context.undo() }
+    #expect(!context.hasChanges)
+  }
+
+  @Test(.evidence("G-02"))
+  func `undoing a deletion and a move beneath others' additions leaves nothing to save`() throws {
+    let (source, target) = (Crate(context: others), Crate(context: others))
+    let item = CrateItem(context: others)
+    try others.save()
+    context.delete(try own(source))
+    source.items = [item]
+    try others.save()
+    let ownItem = try #require(try context.fetch(FetchRequest<CrateItem>()).first)
+    let (ownSource, ownTarget) = (try own(source), try own(target))
+    ownTarget.items = [ownItem]
+    undoAll(context)
+    try context.save()
+    #expect(ownSource.items == [ownItem] && ownItem.crate === ownSource && ownTarget.items == [])
+  }
+
+  @Test(.evidence("G-02"))
+  func `undoing everything shows members that others have removed on neither side`() throws {
+    let tag = CrateTag(context: others)
+    let crates = (0..<3).map { _ in Crate(context: others) }
+    tag.crates = Set(crates)
+    try others.save()
+    let (ownTag, ownCrates) = (try own(tag), try crates.map { try own($0) })
+    #expect(ownCrates.allSatisfy { $0.tags == [ownTag] })
+    context.delete(ownCrates[2])
+    #expect(ownTag.crates.count == 2)
+    tag.crates = []
+    try others.save()
+    _ = try context.fetch(FetchRequest<Crate>())
+    _ = try context.fetch(FetchRequest<CrateTag>())
+    ownTag.crates = [ownCrates[0]]
+    undoAll(context)
+    _ = try context.fetch(FetchRequest<Crate>())
+    _ = try context.fetch(FetchRequest<CrateTag>())
+    #expect(ownTag.crates == [] && ownCrates.allSatisfy { $0.tags == [] })
+    try context.save()
+    #expect(ownTag.crates == [] && ownCrates.allSatisfy { $0.tags == [] })
+  }
+
+  @Test(.evidence("G-01"), .evidence("C-06"))
+  func `redo omits members that the pinned generation lacks on both sides`() throws {
+    try fixture.container.keepGeneration(.current, as: "old")
+    let item = CrateItem(context: context)
+    try context.save()
+    try context.setQueryGenerationFrom(try fixture.container.keptGeneration("old"))
+    let crate = Crate(context: context)
+    crate.items = [item]
+    context.undo()
+    context.refreshAllObjects()
+    context.redo()
+    #expect(crate.isInserted)
+    try context.save()
+    _ = try context.fetch(FetchRequest<CrateItem>())
+    #expect((crate.items == [item]) == (item.crate === crate))
+    try fixture.stored { fresh in
+      let stored = try #require(try fresh.fetch(FetchRequest<Crate>()).first)
+      #expect(stored.items.map(\.objectID) == crate.items.map(\.objectID))
+    }
+  }
+
+  @Test(.evidence("G-02"), .evidence("N-01"))
+  func `undoing everything in a child after its parent has saved leaves no changes`() throws {
+    let child = fixture.child(of: context)
+    child.tracksUndo = true
+    let (one, other) = (CrateTag(context: context), CrateTag(context: context))
+    other.mate = other
+    let childOne = try #require(try child.existingObject(CrateTag.self, with: one.objectID))
+    let childOther = try #require(try child.existingObject(CrateTag.self, with: other.objectID))
+    childOther.mate = childOne
+    try context.save()
+    undoAll(child)
+    #expect(child.updatedObjects == [] && childOther.mate === childOther && childOne.mate == nil)
+  }
+}
