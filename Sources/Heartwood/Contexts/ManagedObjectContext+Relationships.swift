@@ -266,8 +266,9 @@ extension ManagedObjectContext {
 
   /// Returns whether the loaded members of `other` contain an object that others have removed.
   ///
-  /// This happens if a fetch has read `object` again, but not `other`, because it has unsaved changes
-  /// (F-09). Its version is then older. Checking the versions first avoids searching long lists.
+  /// This happens if a fetch has read `object` again, but not `other`, which has unsaved changes
+  /// (F-09) and therefore an older version. Checking the versions first avoids searching long
+  /// lists.
   private func isStaleMember(
     _ object: ManagedObject, of other: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -157,7 +157,7 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
-  /// Objects that others deleted do not count, and neither do objects whose properties were only set
+  /// Objects that others deleted do not count, and neither do those whose properties were only set
   /// to the values that they already had.
   ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
