@@ -13,8 +13,6 @@ extension ManagedObjectContext {
     if object.source === self {
       if object.isDeleted, deleted.contains(object) {
         revive(object)
-        // Others may have related objects to this one since it was read.
-        if !object.hasChanges { forgetMembers(of: object, entity(of: object)) }
         for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
       }
       return

@@ -29,6 +29,7 @@ struct BeneathDeletionTests {
     _ = try context.fetch(FetchRequest<Crate>())
     #expect(ownCrate.tags == [])
     context.insert(ownTag)
+    #expect(try context.fetch(FetchRequest<CrateTag>()) == [ownTag])
     #expect(ownTag.crates == [ownCrate] && ownCrate.tags == [ownTag] && !context.hasChanges)
     ownCrate.tags = []
     try context.save()
