@@ -29,6 +29,7 @@ struct BeneathDeletionTests {
     _ = try context.fetch(FetchRequest<Crate>())
     #expect(ownCrate.tags == [])
     context.insert(ownTag)
+    #expect(try context.fetch(FetchRequest<CrateTag>()) == [ownTag])
     #expect(ownTag.crates == [ownCrate] && ownCrate.tags == [ownTag] && !context.hasChanges)
     ownCrate.tags = []
     try context.save()
@@ -97,9 +98,22 @@ struct BeneathDeletionTests {
     #expect(try own(item).crate == nil)
     let childItem = try #require(try child.fetch(FetchRequest<CrateItem>()).first)
     #expect(childItem.crate == nil && !child.hasChanges)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("P-09"), arguments: [false, true])
+  func `predicates find no reference to an object deleted here`(inChild: Bool) throws {
+    let crate = Crate(context: others)
+    try others.save()
+    context.delete(try own(crate))
+    let item = CrateItem(context: others)
+    crate.items = [item]
+    try others.save()
+    let context = inChild ? fixture.child(of: context) : context
+    let found = try #require(try context.fetch(FetchRequest<CrateItem>()).first)
+    #expect(found.crate == nil)
     let free = FetchRequest<CrateItem>(where: #Predicate { $0.crate == nil })
     let packed = FetchRequest<CrateItem>(where: #Predicate { $0.crate != nil })
-    #expect(try child.fetch(free) == [childItem])
-    #expect(try child.count(for: packed) == 0)
+    #expect(try context.fetch(free) == [found])
+    #expect(try context.count(for: packed) == 0)
   }
 }
