@@ -183,7 +183,10 @@ extension ManagedObjectContext {
         base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
       let result = merge.merged(
         theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
-      object.setMembers(result.compactMap { self.object($0) }, property)
+      let members = result.compactMap { self.object($0) }
+      let shown = members.filter { !forgets($0, object, property) }
+      if shown.count < members.count { hidingMembers.insert(object.number) }
+      object.setMembers(shown, property)
       changes.members[slot]?.base = theirs.compactMap { self.object($0) }
     }
   }

@@ -44,6 +44,9 @@ extension ManagedObjectContext {
     for step in undoLog.postponedSteps() {
       storeContext(describing: step.object)?.revertPostponed(step)
     }
+    for object in undoLog.objectsDeletedAgain() {
+      storeContext(describing: object)?.completeDeletion(of: object)
+    }
     undoLog.end()
     for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
     processPendingChanges()
@@ -54,11 +57,12 @@ extension ManagedObjectContext {
     switch step {
     case .insertion:
       guard object.source === self, !object.isDeleted else { return }
-      // Others may have related objects to this one since its deletion was reverted.
-      return object.isInserted ? withdraw(object) : deleteAgain(object)
+      if object.isInserted { return withdraw(object) }
+      undoLog?.deletesAgain(object)
+      return markDeleted(object)
     case .deletion:
       if object.source === self {
-        if deleted.contains(object) { revive(object) }
+        if deleted.contains(object), !object.isInaccessible { revive(object) }
       } else if object.source == nil, !object.hasRow, !object.isDeleted {
         restore(object)
       }
@@ -105,6 +109,16 @@ extension ManagedObjectContext {
     } else {
       forgetLeaving(member, object, property)
     }
+  }
+
+  /// Deletes an object that reverting a group has left deleted, with all its consequences.
+  ///
+  /// Others may have related objects to this one since its deletion was reverted.
+  private func completeDeletion(of object: ManagedObject) {
+    guard deleted.contains(object), !object.isInaccessible else { return }
+    deleted.remove(object)
+    object.state.remove(.deleted)
+    deleteAgain(object)
   }
 
   private func revertValue(
@@ -240,8 +254,17 @@ extension ManagedObjectContext {
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
+    // If others have deleted the member, it cannot be added again.
+    if !member.isInserted, parent == nil, !hasRow(member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)
+  }
+
+  private func hasRow(_ object: ManagedObject) -> Bool {
+    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
+      return false
+    }
+    return (try? view.withRecord(object.number, storage) { _ in true }) == true
   }
 
   /// Returns the index at which to insert a member again.

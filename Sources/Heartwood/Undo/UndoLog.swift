@@ -65,6 +65,8 @@ final class UndoLog {
   private var waiting: [ObjectIdentifier: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
+  /// The saved objects whose deletion the current group has reapplied.
+  private var deletedAgain: [ManagedObject] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
@@ -152,6 +154,15 @@ final class UndoLog {
   func postponedSteps() -> [Step] {
     defer { postponed = [] }
     return postponed
+  }
+
+  /// Records that the current group has deleted a saved object again.
+  func deletesAgain(_ object: ManagedObject) { deletedAgain.append(object) }
+
+  /// Removes and returns the saved objects that the current group has deleted again.
+  func objectsDeletedAgain() -> [ManagedObject] {
+    defer { deletedAgain = [] }
+    return deletedAgain
   }
 
   func end() {
