@@ -99,4 +99,21 @@ struct BeneathDeletionTests {
     let childItem = try #require(try child.fetch(FetchRequest<CrateItem>()).first)
     #expect(childItem.crate == nil && !child.hasChanges)
   }
+
+  @Test(.evidence("C-06"), .evidence("C-17"), .evidence("QG-27"))
+  func `a save leaves no object in a list that others added and this context deleted`() throws {
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.automaticallyMergesChangesFromParent = true
+    let tag = CrateTag(context: others)
+    let items = (0..<3).map { _ in CrateItem(context: others) }
+    try others.save()
+    context.delete(try own(items[0]))
+    let ownTag = try own(tag)
+    ownTag.items = [try own(items[1])]
+    tag.items = [items[0], items[2]]
+    try others.save()
+    try context.save()
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<CrateTag>()).map(\.items.count) }
+    #expect(ownTag.items.allSatisfy { !$0.isDeleted } && [ownTag.items.count] == stored)
+  }
 }

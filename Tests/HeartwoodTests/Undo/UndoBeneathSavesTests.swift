@@ -96,4 +96,56 @@ struct UndoBeneathSavesTests {
     undoAll(child)
     #expect(child.updatedObjects == [] && childOther.mate === childOther && childOne.mate == nil)
   }
+
+  @Test(.evidence("G-02"))
+  func `undoing deletions and an insertion keeps an object that others have added`() throws {
+    let (crate, item) = (Crate(context: others), CrateItem(context: others))
+    try others.save()
+    let ownCrate = try own(crate)
+    context.delete(ownCrate)
+    context.insert(ownCrate)
+    context.delete(ownCrate)
+    crate.items = [item]
+    try others.save()
+    for transaction in try fixture.container.fetchHistory(after: nil) {
+      try context.mergeChanges(from: transaction)
+    }
+    undoAll(context)
+    try context.save()
+    #expect(try fixture.context().count(for: FetchRequest<CrateItem>()) == 1)
+    #expect(ownCrate.items.count == 1)
+  }
+
+  @Test(.evidence("G-02"), .evidence("I-01"))
+  func `undoing a redone deletion of an object that others have deleted leaves nothing`() throws {
+    let item = CrateItem(context: others)
+    try others.save()
+    let ownItem = try own(item)
+    context.delete(ownItem)
+    context.insert(ownItem)
+    others.delete(item)
+    try others.save()
+    undoAll(context)
+    context.refreshAllObjects()
+    while context.canRedo { context.redo() }
+    undoAll(context)
+    withExtendedLifetime(ownItem) {}
+  }
+
+  @Test(.evidence("G-02"), .evidence("C-06"))
+  func `undoing the removal of a member that others have deleted does not add it`() throws {
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let (crate, item) = (Crate(context: context), CrateItem(context: context))
+    crate.items = [item]
+    try context.save()
+    crate.items.removeAll { $0 === item }
+    crate.items.insert(item, at: 0)
+    others.delete(try #require(try others.existingObject(CrateItem.self, with: item.objectID)))
+    try others.save()
+    _ = try context.fetch(FetchRequest<Crate>())
+    _ = try context.fetch(FetchRequest<CrateItem>())
+    undoAll(context)
+    try context.save()
+    #expect(crate.items == [])
+  }
 }
