@@ -254,8 +254,8 @@ extension ManagedObjectContext {
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // If others have deleted the member, it cannot be added again.
-    if !member.isInserted, parent == nil, !hasRow(member) { return }
+    // Adding a member that others have deleted would be an edit. Cancelling a removal is none.
+    if !wasRemoved, !member.isInserted, parent == nil, !hasRow(member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)
   }
