@@ -218,10 +218,10 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// If maintenance runs punched a hole for every dead header, commits beside a snapshot would need
-  /// a quarter more calls.
+  /// Punching holes for dead headers would take a quarter more calls, and in new segments alone
+  /// three hundredths more.
   @Test(.evidence("K3"))
-  func `of commits beside a snapshot is at most a tenth more calls than without one`() throws {
+  func `of commits beside a snapshot is at most a hundredth more calls than without one`() throws {
     func calls(isPinned: Bool) throws -> (count: Int, syncs: Int) {
       let calls = CountingFileSystem(MemoryFileSystem())
       var options = StoreOptions()
@@ -248,7 +248,7 @@ struct CostTests {
       return (count, syncs)
     }
     let (free, pinned) = (try calls(isPinned: false), try calls(isPinned: true))
-    #expect(pinned.count <= free.count * 11 / 10, "\(pinned) beside \(free)")
+    #expect(pinned.count <= free.count * 101 / 100, "\(pinned) beside \(free)")
     #expect(pinned.syncs <= free.syncs * 3 / 2, "\(pinned) beside \(free)")
   }
 
