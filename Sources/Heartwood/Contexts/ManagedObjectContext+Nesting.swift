@@ -213,10 +213,16 @@ extension ManagedObjectContext {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }
     if let parent { return parent.relatableObject(number).map { _ in object } }
-    guard let storage = model.storage(of: object.number), let view = try? currentView(),
-      let found = try? view.withRecord(object.number, storage, { _ in true })
-    else { return nil }
-    return found ? object : nil
+    return rowExists(of: object) ? object : nil
+  }
+
+  /// Returns whether the generation that the context reads contains an object's row, or `false` if
+  /// the row cannot be read.
+  func rowExists(of object: ManagedObject) -> Bool {
+    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
+      return false
+    }
+    return (try? view.withRecord(object.number, storage) { _ in true }) == true
   }
 
   private func hasSame(

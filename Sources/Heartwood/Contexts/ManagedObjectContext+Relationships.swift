@@ -272,7 +272,8 @@ extension ManagedObjectContext {
   private func isStaleMember(
     _ object: ManagedObject, of other: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
-    (object.version > other.version || parent != nil) && other.containsMember(object, property)
+    !object.isInserted && (object.version > other.version || parent != nil)
+      && other.containsMember(object, property)
   }
 
   // MARK: One side

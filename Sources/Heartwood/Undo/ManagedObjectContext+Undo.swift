@@ -255,16 +255,9 @@ extension ManagedObjectContext {
       guard !member.isFault, !member.isInaccessible else { return }
     }
     // Adding a member that others have deleted would be an edit. Cancelling a removal is none.
-    if !wasRemoved, !member.isInserted, parent == nil, !hasRow(member) { return }
+    if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)
-  }
-
-  private func hasRow(_ object: ManagedObject) -> Bool {
-    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
-      return false
-    }
-    return (try? view.withRecord(object.number, storage) { _ in true }) == true
   }
 
   /// Returns the index at which to insert a member again.
