@@ -1,5 +1,78 @@
+/// The stored relationships of deleted objects in one generation.
+struct StoredRelations {
+  /// The generation, or `nil` if nothing has been read.
+  var generation: Generation?
+  /// The numbers of the related objects, by the number of the deleted object.
+  var related: [ObjectNumber: [ObjectNumber]] = [:]
+}
+
 /// Hides objects whose deletion has not been saved from relationships that others have filled.
 extension ManagedObjectContext {
+  /// Returns the objects without unsaved changes that hide an object deleted in this context,
+  /// because it is still in a stored relationship of theirs.
+  ///
+  /// Predicates must be evaluated for these objects instead of for their rows. The objects are
+  /// up to date with their rows.
+  ///
+  /// - Complexity: O(deleted objects). The relationships of each deleted object are read once for
+  ///   each generation.
+  func objectsHidingDeletedObjects() throws -> [ObjectNumber: ManagedObject] {
+    guard !deleted.isEmpty else { return [:] }
+    let view = parent == nil ? try currentView() : nil
+    if storedRelations.generation != view?.snapshot?.generation || view == nil {
+      storedRelations = StoredRelations(generation: view?.snapshot?.generation)
+    }
+    var result: [ObjectNumber: ManagedObject] = [:]
+    for object in deleted.all {
+      for number in try storedRelations(of: object, view) where result[number] == nil {
+        if registered[number]?.takeUnretainedValue().hasChanges == true { continue }
+        guard let view else {
+          result[number] = self.object(number)
+          continue
+        }
+        guard let storage = model.storage(of: number) else { continue }
+        result[number] =
+          try view.withRecord(number, storage) {
+            try materialize(number, storage, $0)
+          } ?? nil
+      }
+    }
+    return result
+  }
+
+  /// Returns the numbers of the objects that are related to a deleted object in the store or, for
+  /// a child context, in its parent.
+  private func storedRelations(
+    of object: ManagedObject, _ view: StoreView?
+  ) throws -> [ObjectNumber] {
+    if let known = storedRelations.related[object.number] { return known }
+    var numbers: [ObjectNumber] = []
+    for property in object.entityDescription?.relationships ?? []
+    where hidesDeletedObjects(inverseOf: property) {
+      if let parent {
+        guard let original = parent.object(object.number), !original.isDeleted else { continue }
+        numbers += parent.related(to: original, property).map(\.number)
+      } else if let view {
+        numbers += try storedRelations(of: object.number, property, view)
+      }
+    }
+    storedRelations.related[object.number] = numbers
+    return numbers
+  }
+
+  private func storedRelations(
+    of number: ObjectNumber, _ property: PropertyDescription, _ view: StoreView
+  ) throws -> [ObjectNumber] {
+    guard let storage = model.storage(of: number) else { return [] }
+    guard case .toOne = property.kind else {
+      let keyspace = model.memberKeyspace(property, of: storage.entity)
+      return try view.numbers(in: keyspace, [.integer(number.bits)])
+    }
+    let target = try view.withRecord(number, storage) { try storage.value(property.slot, $0) }
+    guard case .integer(let bits) = target else { return [] }
+    return [ObjectNumber(bits: bits)]
+  }
+
   /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in
   /// this context.
   ///
@@ -11,9 +84,15 @@ extension ManagedObjectContext {
     guard other.isDeleted,
       let inverse = object.entityDescription?.inverses[property.slot]?.property
     else { return false }
-    switch inverse.options.deleteRule ?? .nullify {
-    case .nullify, .cascade: return true
-    case .deny, .noAction: return false
+    return hidesDeletedObjects(inverseOf: inverse)
+  }
+
+  /// Returns whether the inverse of a relationship omits an object that was deleted in this
+  /// context, according to the relationship's delete rule.
+  private func hidesDeletedObjects(inverseOf property: PropertyDescription) -> Bool {
+    switch property.options.deleteRule ?? .nullify {
+    case .nullify, .cascade: true
+    case .deny, .noAction: false
     }
   }
 

@@ -81,6 +81,8 @@ public final class ManagedObjectContext {
   /// The numbers of objects whose loaded member lists omit objects that were deleted in this
   /// context.
   var hidingMembers: Set<ObjectNumber> = []
+  /// The stored relationships of the objects that were deleted in this context.
+  var storedRelations = StoredRelations()
   /// The generation of the last save, if all objects of the context were up to date with it;
   /// otherwise, `nil`.
   var upToDate: Generation?

@@ -34,7 +34,8 @@ extension ManagedObjectContext {
     try requireReadable()
     let countsChanges = includesPendingChanges && hasOwnChanges
     let view = parent == nil ? try currentView() : nil
-    let scope = try scope(plan, view, countsChanges: countsChanges)
+    let hiding = countsChanges ? try objectsHidingDeletedObjects() : [:]
+    let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
     var found: [Candidate] = []
     var areInOrder = false
     if let view {
@@ -48,6 +49,7 @@ extension ManagedObjectContext {
           _ = try materialize(number, storage, record)
           if object.hasChanges { return true }
         }
+        if !hiding.isEmpty, hiding[number] != nil { return true }
         var candidate = Candidate(number: number)
         if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
         if selection.completesAtOnce {
@@ -61,9 +63,14 @@ extension ManagedObjectContext {
       areInOrder = selection.areInOrder
     } else if let parent {
       found = try parent.candidates(
-        plan, scope, includesPendingChanges: includesPendingChanges, content, for: self)
+        plan, scope, includesPendingChanges: includesPendingChanges, content, for: self,
+        hidesObjects: !hiding.isEmpty)
     }
-    let changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
+    var changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
+    if parent == nil {
+      changed += try hiding.values.filter { try plan.includes($0) && plan.holds(for: $0, scope) }
+        .map { try candidate($0, plan, content, scope) }
+    }
     if let body {
       for candidate in found + changed { try body(candidate) }
       return []
@@ -92,12 +99,14 @@ extension ManagedObjectContext {
   /// context and were not changed in the child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
-    _ content: CandidateContent, for child: ManagedObjectContext
+    _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
   ) throws -> [Candidate] {
     // An object that the child has not changed usually matches in the child if it matches in this
     // context. If the conditions depend on other objects, the child's changes to those objects can
-    // affect the result, so evaluate the conditions again for every object.
-    let reevaluatesAll = includesPendingChanges && child.hasOwnChanges && plan.dependsOnOtherObjects
+    // affect the result, so evaluate the conditions again for every object. The same holds if the
+    // child hides objects from relationships.
+    let reevaluatesAll =
+      includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)
     let others = try candidates(
       reevaluatesAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
     return try others.compactMap { other -> Candidate? in
@@ -158,13 +167,23 @@ extension ManagedObjectContext {
   /// Returns a scope for the conditions of a plan.
   ///
   /// The scope reads objects from their rows, or from memory if they were changed in this context
-  /// or in a parent.
+  /// or in a parent, or hide objects that were deleted there.
+  ///
+  /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(
-    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
+    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool,
+    hiding: [ObjectNumber: ManagedObject]
   ) throws -> QueryScope {
-    QueryScope(model, try view ?? root.currentView(), variableCount: plan.variableCount) { number in
+    var hiding = hiding
+    var ancestor = parent
+    while let one = ancestor {
+      hiding.merge(try one.objectsHidingDeletedObjects()) { nearest, _ in nearest }
+      ancestor = one.parent
+    }
+    let view = try view ?? root.currentView()
+    return QueryScope(model, view, variableCount: plan.variableCount) { number in
       if countsChanges, let object = self.changedObject(number) { return object }
-      return self.parent?.nearestChangedObject(number)
+      return self.parent?.nearestChangedObject(number) ?? hiding[number]
     }
   }
 

@@ -133,7 +133,11 @@ final class QueryScope {
     _ property: PropertyDescription, _ object: ManagedObject
   ) throws -> StoredValue {
     if object.isFault, !object.isDeleted { object.source?.fire(object) }
-    return object.isDeleted ? .null : try object.storedValue(property)
+    if object.isDeleted { return .null }
+    if case .toOne = property.kind, let context = object.storeContext, !context.deleted.isEmpty {
+      return context.toOneTarget(of: object, property).map { .integer($0.number.bits) } ?? .null
+    }
+    return try object.storedValue(property)
   }
 }
 

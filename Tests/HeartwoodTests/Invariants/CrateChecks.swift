@@ -134,6 +134,10 @@ struct CrateChecks {
 
   private func checkPredicates(_ objects: [ManagedObject]) throws {
     let two = 2
+    let loose = FetchRequest<CrateItem>(where: #Predicate { $0.crate == nil })
+    try check(loose, objects) { $0.crate == nil }
+    let roots = FetchRequest<CrateTag>(where: #Predicate { $0.parent == nil && $0.lock == nil })
+    try check(roots, objects) { $0.parent == nil && $0.lock == nil }
     let items = FetchRequest<CrateItem>(where: #Predicate { $0.number == two })
     try check(items, objects) { $0.number == two }
     let crates = FetchRequest<Crate>(where: #Predicate { $0.number >= two })

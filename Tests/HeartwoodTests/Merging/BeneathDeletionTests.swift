@@ -116,4 +116,35 @@ struct BeneathDeletionTests {
     let stored = try fixture.stored { try $0.fetch(FetchRequest<CrateTag>()).map(\.items.count) }
     #expect(ownTag.items.allSatisfy { !$0.isDeleted } && [ownTag.items.count] == stored)
   }
+
+  @Test(.evidence("P-09"), .evidence("QG-27"), arguments: [false, true])
+  func `predicates find no reference to an object deleted here`(inChild: Bool) throws {
+    let crate = Crate(context: others)
+    let tags = (0..<3).map { _ in CrateTag(context: others) }
+    let kept = CrateItem(context: others)
+    crate.items = [kept]
+    try others.save()
+    let reader = inChild ? fixture.child(of: context) : context
+    for object in [crate, tags[0], tags[1]] as [ManagedObject] {
+      reader.delete(
+        try #require(try reader.existingObject(ManagedObject.self, with: object.objectID)))
+    }
+    let item = CrateItem(context: others)
+    crate.items = [kept, item]
+    item.tags = [tags[0]]
+    tags[1].mate = tags[2]
+    try others.save()
+    if inChild { context.refreshAllObjects() }
+    func count(_ format: String) throws -> Int {
+      try reader.count(
+        for: FetchRequest<CrateItem>(where: try QueryPredicate<CrateItem>(format: format)))
+    }
+    #expect(try count("crate == nil") == 1 && count("crate != nil") == 0)
+    #expect(try count("tags.@count == 0") == 1)
+    let mates = FetchRequest<CrateTag>(where: #Predicate { $0.mate == nil })
+    #expect(try reader.fetch(mates).map(\.objectID) == [tags[2].objectID])
+    reader.rollback()
+    #expect(try count("crate == nil") == 0 && count("tags.@count == 0") == 1)
+    #expect(try reader.count(for: mates) == 1)
+  }
 }
