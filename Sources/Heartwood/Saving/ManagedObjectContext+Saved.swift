@@ -22,9 +22,11 @@ extension ManagedObjectContext {
       }
     }
     // Delete rules may have deleted objects that edited objects are still related to.
-    let deletesOthers = request.changes.list.contains { change in
-      change.isDeleted && registered[change.number]?.takeUnretainedValue().isDeleted == false
-    }
+    let deletesOthers =
+      !request.changes.deletions.isEmpty
+      && request.changes.list.contains {
+        $0.isDeleted && registered[$0.number]?.takeUnretainedValue().isDeleted == false
+      }
     let isOther = request.isContested || !request.changes.replaced.isEmpty || deletesOthers
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }

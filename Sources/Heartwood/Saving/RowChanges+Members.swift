@@ -51,7 +51,7 @@ extension RowChanges {
   ///
   /// - Precondition: ``resolveReferences()`` has been called.
   func writeMembers() throws {
-    guard !areAttributesOnly else { return }
+    guard affectsRelationships else { return }
     for change in list where !change.isDeleted {
       try rows.putReferences(
         change.number, change.storage, change.after, before: change.before)

@@ -7,7 +7,7 @@ extension RowChanges {
   /// Then pairs the objects of one-to-one relationships, and marks the objects whose members
   /// change.
   func resolveReferences() throws {
-    guard !areAttributesOnly else { return }
+    guard affectsRelationships else { return }
     let hasDeletions = !deletions.isEmpty
     for change in list where !change.isDeleted {
       for property in change.storage.references {
@@ -36,7 +36,7 @@ extension RowChanges {
   ///
   /// Deleting a row does not by itself clear such references to it.
   func clearDanglingReferences() throws {
-    guard !areAttributesOnly else { return }
+    guard affectsRelationships else { return }
     for change in list where !change.isDeleted && change.isEffective {
       for property in change.storage.oneWayReferences {
         guard let target = change.target(property.slot), try !exists(target) else { continue }

@@ -40,6 +40,8 @@ final class RowChanges {
   /// Whether the changes affect only attributes and no relationships, as in batch insertions and
   /// updates.
   let areAttributesOnly: Bool
+  /// Whether any of the changed rows may be related to others.
+  @exclusivity(unchecked) private var hasRelationships = false
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
   /// The number of changes in `list` before consequences were added to it.
@@ -64,6 +66,7 @@ final class RowChanges {
   /// Adds a change to a row that has no change yet.
   func add(_ change: RowChange) {
     list.append(change)
+    if change.storage.hasRelationships { hasRelationships = true }
   }
 
   /// Adds the changes that the table does not contain yet.
@@ -91,6 +94,9 @@ final class RowChanges {
   func protect(_ number: ObjectNumber) { protectedRows.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
+
+  /// Whether relationships may change.
+  var affectsRelationships: Bool { hasRelationships && !areAttributesOnly }
 
   // MARK: Rows
 
@@ -154,9 +160,11 @@ final class RowChanges {
   /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
   ///   `validation` if a value cannot be stored.
   func write() throws {
-    for change in list where !change.isDeleted {
-      // Skip a change if conflict resolution has discarded all of its edits.
-      if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
+    if model.hasDerived {
+      for change in list where !change.isDeleted {
+        // Skip a change if conflict resolution has discarded all of its edits.
+        if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
+      }
     }
     try resolveUniqueConstraints()
     requestedCount = list.count
@@ -208,11 +216,10 @@ final class RowChanges {
   /// All old index entries are removed first, so that a row can take over a unique value that
   /// another row no longer has.
   private func put() throws {
-    let written = list.filter { !$0.isDeleted && $0.isEffective }
-    for change in written {
+    for change in list where change.before != nil && !change.isDeleted && change.isEffective {
       try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)
     }
-    for change in written {
+    for change in list where !change.isDeleted && change.isEffective {
       try rows.put(
         change.number, change.storage, change.after, before: change.before,
         lists: change.touched, version: change.isDerivedOnly ? change.version : nil)

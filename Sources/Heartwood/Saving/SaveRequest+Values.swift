@@ -1,17 +1,11 @@
 /// Detects values that cannot be stored.
 extension SaveRequest {
-  /// Checks that all rows can be stored and read back.
-  ///
-  /// - Throws: `validation`, with all failures, if any row cannot be stored.
-  func requireStorable(_ rows: [RowChange]) throws {
-    var failures = unencodable
-    for row in rows where !row.isDeleted {
-      guard let failure = row.storage.refusal(of: row.after) else { continue }
-      failures.append(
-        ObjectGraphError(
-          .validation, failure, objectID: ManagedObjectID(row.reportedNumber, model.space)))
-    }
-    try failures.throwAll(.validation, "cannot be stored")
+  /// Records an error that makes the save fail if a row could not be stored and read back.
+  mutating func checkValues(of change: RowChange) {
+    guard let failure = change.storage.refusal(of: change.after) else { return }
+    unstorable.append(
+      ObjectGraphError(
+        .validation, failure, objectID: ManagedObjectID(change.reportedNumber, model.space)))
   }
 
   /// Returns the value of an attribute.
@@ -25,7 +19,7 @@ extension SaveRequest {
       return try object.storedValue(property)
     } catch {
       let entity = context.entity(of: object)
-      unencodable.append(
+      unstorable.append(
         ObjectGraphError(
           .validation,
           "The value of \(entity.name).\(property.name) could not be encoded. Set a different "

@@ -28,8 +28,8 @@ struct SaveRequest {
   /// The permanent numbers of inserted objects, by their current numbers.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
-  /// The errors for values that cannot be encoded.
-  var unencodable: [ObjectGraphError] = []
+  /// The errors for values that cannot be encoded or stored.
+  var unstorable: [ObjectGraphError] = []
   /// Whether the last call of `values(of:)` returned null for a reference because the reference's
   /// target has no row.
   private var hasLostReference = false
@@ -51,6 +51,7 @@ struct SaveRequest {
   ///   `validation` if a value cannot be stored.
   mutating func run() throws {
     let inserted = context.inserted.all
+    outcomes.reserveCapacity(inserted.count)
     for object in inserted {
       numbers[object.number] =
         object.number.isTemporary
@@ -62,7 +63,7 @@ struct SaveRequest {
     for object in context.deleted.all { try delete(object) }
     for object in context.updated.all { try update(object) }
     for object in inserted { insert(object) }
-    try requireStorable(changes.list)
+    try unstorable.throwAll(.validation, "cannot be stored")
     try changes.write()
     try rows.finish()
   }
@@ -188,6 +189,7 @@ struct SaveRequest {
       change.edited.insert(property.slot)
     }
     change.members = members(of: object)
+    checkValues(of: change)
     changes.add(change)
     outcomes.append((object, .saved))
   }
@@ -277,6 +279,7 @@ struct SaveRequest {
     change.edited = edited
     change.members = members
     change.isAdjusted = isWithoutReference || !after.isIdentical(to: mine)
+    checkValues(of: change)
     changes.add(change)
     outcomes.append((object, .saved))
   }

@@ -30,6 +30,8 @@ final class EntityStorage: Sendable {
   let fixedByteCount: Int
   /// Whether the entity has unique constraints.
   let hasUniqueConstraints: Bool
+  /// Whether the entity has relationships.
+  let hasRelationships: Bool
   /// The to-one relationships.
   let references: [PropertyDescription]
   /// The to-one relationships whose inverse is also to-one.
@@ -44,6 +46,7 @@ final class EntityStorage: Sendable {
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
     hasUniqueConstraints = entity.indexes.contains(where: \.isUnique)
+    hasRelationships = !entity.relationships.isEmpty
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
@@ -135,9 +138,16 @@ final class EntityStorage: Sendable {
   ///
   /// - Parameter values: The values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
-    var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
-    for slot in columns { builder.append(values[slot]) }
-    return builder.finish()
+    var encoder = RecordEncoder()
+    encode(values, version: version, with: &encoder)
+    return encoder.record
+  }
+
+  /// Encodes a record that contains an object's values.
+  ///
+  /// - Parameter values: The values, by slot.
+  func encode(_ values: [StoredValue], version: UInt64, with encoder: inout RecordEncoder) {
+    encoder.encode(values, columns, layouts[layouts.count - 1], version: version)
   }
 
   /// Returns the value of one property in a record.

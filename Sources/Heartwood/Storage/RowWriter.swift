@@ -11,6 +11,7 @@ final class RowWriter {
   /// The keyspaces of records, by the position of their entity.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   @exclusivity(unchecked) private var nextRows: [Int: Int64] = [:]
+  @exclusivity(unchecked) private var encoder = RecordEncoder()
 
   init(
     _ transaction: WriteTransaction, _ model: StoreModel, _ origin: HistoryWriter.Origin
@@ -100,11 +101,11 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    let record = storage.record(values, version: version ?? transaction.base)
-    if storage.needsCheck(record) {
+    storage.encode(values, version: version ?? transaction.base, with: &encoder)
+    if storage.needsCheck(encoder.record) {
       try storage.requireStorable(values, ManagedObjectID(number, model.space))
     }
-    try objects(storage).put(number.row, record)
+    try objects(storage).put(number.row, encoder.record)
     if let history { try recordInHistory(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes where !index.isSame(values, before) {
       let components = index.slots.map { values[$0] }
