@@ -179,7 +179,8 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock {
       runCount += 1
       lastError = error
-      schedule.recordRun(from: start, held: stretch)
+      schedule.recordRun(
+        from: start, held: stretch, pageCount: table.visible.point.pageCount)
       lock.wakeAll()
     }
   }

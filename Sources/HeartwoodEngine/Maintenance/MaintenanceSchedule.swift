@@ -5,8 +5,10 @@
 /// from checkpointing that far. While a pin is held, runs are therefore due at intervals, and not
 /// after every commit.
 struct MaintenanceSchedule {
+  /// The lengths of the log between which ``length`` is chosen.
+  private let lengths: ClosedRange<UInt64>
   /// The length of the log at which a run is due.
-  private let length: UInt64
+  private var length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
   /// It is at most `length`. A run at this length reclaims the frames that none of the held
@@ -24,27 +26,39 @@ struct MaintenanceSchedule {
   ///
   /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The multiple of `length` at which writers wait for a run that is due at `length`.
+  /// The number of times its shortest length by which the log may grow after a run was due, before
+  /// writers wait.
   ///
-  /// While generations are held, writers wait once the log has grown by as many times `heldLength`,
-  /// less one, since the run was due.
-  private static let stallFactor: UInt64 = 4
+  /// While generations are held, it may grow by as many times `heldLength`.
+  private static let slackFactor: UInt64 = 3
+  /// The lengths in bytes between which the length of the log is chosen by default.
+  private static let defaultByteCounts = (16 << 20)...(128 << 20)
 
   /// Creates a schedule from lengths in bytes.
   ///
   /// - Parameters:
-  ///   - checkpointByteCount: The length of the log at which a run is due, or 0 for never.
+  ///   - checkpointByteCount: The length of the log at which a run is due, 0 for never, or `nil` for
+  ///     a length that depends on the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
+  ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file holds.
   init(
-    checkpointByteCount: Int, reclaimByteCount: Int, pageByteCount: Int, from start: FrameNumber
+    checkpointByteCount: Int?, reclaimByteCount: Int, pageByteCount: Int, pageCount: PageNumber,
+    from start: FrameNumber
   ) {
     func frames(_ byteCount: Int) -> UInt64 { UInt64(max(byteCount / pageByteCount, 1)) }
-    length = checkpointByteCount > 0 ? frames(checkpointByteCount) : Self.never
-    heldLength = checkpointByteCount > 0 ? min(length, frames(reclaimByteCount)) : Self.never
-    nextRunAt = start + length
-    nextHeldCheckAt = start + heldLength
-    stallAt = start + Self.stallFactor * length
+    switch checkpointByteCount {
+    case nil:
+      lengths =
+        frames(Self.defaultByteCounts.lowerBound)...frames(Self.defaultByteCounts.upperBound)
+    case let byteCount? where byteCount > 0: lengths = frames(byteCount)...frames(byteCount)
+    default: lengths = Self.never...Self.never
+    }
+    length = lengths.lowerBound
+    heldLength =
+      length == Self.never ? Self.never : min(lengths.lowerBound, frames(reclaimByteCount))
+    (nextRunAt, nextHeldCheckAt, stallAt) = (0, 0, 0)
+    recordRun(from: start, held: nil, pageCount: pageCount)
   }
 
   /// Returns whether a maintenance run is due after a commit.
@@ -59,7 +73,7 @@ struct MaintenanceSchedule {
         nextRunAt = generation
         // Make writers wait earlier than usual, so that the log stays bounded even if the run
         // starts late.
-        stallAt = min(stallAt, generation + (Self.stallFactor - 1) * heldLength)
+        stallAt = min(stallAt, generation + Self.slackFactor * heldLength)
       }
     }
     return generation >= nextRunAt
@@ -92,10 +106,16 @@ struct MaintenanceSchedule {
   ///   - start: The generation that was newest when the run began.
   ///   - stretch: The result of ``heldStretch(retaining:)``, or `nil` if no generation kept the
   ///     checkpoint from advancing further.
-  mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
+  ///   - pageCount: The number of pages in the page file.
+  mutating func recordRun(
+    from start: FrameNumber, held stretch: UInt64?, pageCount: PageNumber
+  ) {
+    length = min(max(UInt64(pageCount), lengths.lowerBound), lengths.upperBound)
     nextRunAt = start + (stretch ?? length)
     nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
-    let slack = (Self.stallFactor - 1) * (stretch == nil ? length : heldLength)
+    let slack =
+      stretch == nil
+      ? max(Self.slackFactor * lengths.lowerBound, length) : Self.slackFactor * heldLength
     stallAt = nextRunAt + slack
   }
 }

@@ -41,7 +41,8 @@ final class StoreCore: Sendable {
         // A read-only process leaves maintenance to processes that write.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
-        pageByteCount: files.geometry.pageByteCount, from: files.counters.checkpointed),
+        pageByteCount: files.geometry.pageByteCount,
+        pageCount: table.visible.point.pageCount, from: files.counters.checkpointed),
       isInline: options.maintenance == .inline, busyMilliseconds: options.busyMilliseconds,
       report: options.checkpointDidFail
         ?? { [path = files.directory] error in

@@ -55,7 +55,11 @@ public struct StoreOptions: Sendable {
   /// A single operation may exceed the limit by the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
-  public var checkpointLogByteCount = 16 << 20
+  ///
+  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, but at least 16
+  /// MiB and at most 128 MiB. A page that is changed repeatedly in a large store is then written to
+  /// the page file less often.
+  public var checkpointLogByteCount: Int?
   /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
   /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the

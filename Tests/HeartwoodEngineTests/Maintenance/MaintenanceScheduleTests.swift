@@ -48,6 +48,31 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
+  @Test(arguments: [nil, 16 << 20] as [Int?])
+  func `checkpoints a large store less often by default`(byteCount: Int?) throws {
+    let directory = try ScratchDirectory()
+    var options = StoreOptions()
+    (options.checkpointLogByteCount, options.maintenance) = (byteCount, .inline)
+    let store = try Store(at: directory.path(of: "store"), options: options)
+    func write(_ keys: Range<Int>) throws {
+      let value = [UInt8](repeating: 1, count: 1 << 20)
+      try store.write(durability: .normal) { transaction in
+        for key in keys { try transaction.keyspace("rows").put(key, value) }
+      }
+    }
+    try write(0..<24)
+    _ = try store.checkpoint()
+    let before = store.statistics.activity.checkpointCount
+    try write(0..<18)
+    let isLate = store.statistics.activity.checkpointCount == before
+    #expect(isLate == (byteCount == nil))
+    try write(18..<24)
+    try write(0..<2)
+    #expect(store.statistics.activity.checkpointCount == before + 1)
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
   @Test(.evidence("I7")) func `continues when the generation that blocked it expires`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)
