@@ -126,11 +126,12 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether the next change to a property is the first since the object was read.
-  ///
-  /// Returns `false` if the object is new.
+  /// Returns whether the next change to a property is the first since the object was read or
+  /// inserted.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
-    !object.isInserted && object.changes?.originals[property.slot] == nil
+    object.isInserted
+      ? !object.assigned.contains(property.slot)
+      : object.changes?.originals[property.slot] == nil
   }
 
   /// Records a change to an object, unless the object is new.

@@ -122,6 +122,12 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    // The parent may have deleted objects that the saved objects refer to.
+    if !parent.deleted.isEmpty {
+      for object in changed {
+        if let original = parent.object(object.number) { fillAgainIfStale(object, from: original) }
+      }
+    }
     notifyFollowersOfAllObjects()
   }
 

@@ -8,7 +8,10 @@ extension ManagedObjectContext {
     if object.isFault { fire(object) }
     switch object.target(property) {
     case .none: return nil
-    case .object(let target): return target
+    case .object(let target):
+      // A parent may have set the reference to an object that was deleted in this child.
+      let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
+      return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
       // Keep the stored number, so that the target becomes visible again if its deletion is
@@ -250,7 +253,11 @@ extension ManagedObjectContext {
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else {
-      if !isStaleMember(object, of: other, there) { add(object, to: other, there) }
+      if isOlder(other, than: object), other.containsMember(object, there) {
+        rereadMembers(of: other, there)
+        if other.containsMember(object, there) { return }
+      }
+      add(object, to: other, there)
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
@@ -262,18 +269,6 @@ extension ManagedObjectContext {
       }
     }
     setToOne(other, there, object)
-  }
-
-  /// Returns whether the loaded members of `other` contain an object that others have removed.
-  ///
-  /// This happens if a fetch has read `object` again, but not `other`, which has unsaved changes
-  /// (F-09) and therefore an older version. Checking the versions first avoids searching long
-  /// lists.
-  private func isStaleMember(
-    _ object: ManagedObject, of other: ManagedObject, _ property: PropertyDescription
-  ) -> Bool {
-    !object.isInserted && (object.version > other.version || parent != nil)
-      && other.containsMember(object, property)
   }
 
   // MARK: One side
@@ -312,11 +307,16 @@ extension ManagedObjectContext {
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
     var position: Int?
-    if property.isOrdered, object.hasMembers(property) {
+    func isMember() -> Bool {
+      guard object.hasMembers(property) else { return true }
+      guard property.isOrdered else { return object.containsMember(member, property) }
       position = object.withList(property) { ObjectSearch.position(of: member, in: $0) }
-      if position == nil { return }
-    } else if object.hasMembers(property), !object.containsMember(member, property) {
-      return
+      return position != nil
+    }
+    if !isMember() {
+      guard isOlder(object, than: member) else { return }
+      rereadMembers(of: object, property)
+      guard isMember() else { return }
     }
     recordMemberChange(of: object, property) { $0.remove(member) }
     let index = object.removeMember(member, property, at: position)

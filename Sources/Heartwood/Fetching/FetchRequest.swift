@@ -11,7 +11,7 @@ public struct FetchRequest<M: ManagedObject> {
   public var predicate: QueryPredicate<M>?
   /// The sort descriptors, most significant first.
   ///
-  /// Without sort descriptors, objects are in the order of their creation.
+  /// Without sort descriptors, objects are in the order of their creation, class by class.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///

@@ -174,16 +174,16 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool,
     hiding: [ObjectNumber: ManagedObject]
   ) throws -> QueryScope {
-    var hiding = hiding
-    var ancestor = parent
-    while let one = ancestor {
-      hiding.merge(try one.objectsHidingDeletedObjects()) { nearest, _ in nearest }
-      ancestor = one.parent
+    var levels = [(context: self, hiding: hiding)]
+    while let parent = levels[levels.count - 1].context.parent {
+      levels.append((parent, try parent.objectsHidingDeletedObjects()))
     }
     let view = try view ?? root.currentView()
     return QueryScope(model, view, variableCount: plan.variableCount) { number in
-      if countsChanges, let object = self.changedObject(number) { return object }
-      return self.parent?.nearestChangedObject(number) ?? hiding[number]
+      for (context, hiding) in levels where countsChanges || context !== self {
+        if let object = context.changedObject(number) ?? hiding[number] { return object }
+      }
+      return nil
     }
   }
 
@@ -197,12 +197,6 @@ extension ManagedObjectContext {
       object.hasChanges, !discardNoOpEdits(of: object)
     else { return nil }
     return object
-  }
-
-  /// Returns the changed object with the given number from this context or, if it is unchanged
-  /// here, from the nearest parent that has changed it.
-  private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
-    changedObject(number) ?? parent?.nearestChangedObject(number)
   }
 
   private var root: ManagedObjectContext { parent?.root ?? self }

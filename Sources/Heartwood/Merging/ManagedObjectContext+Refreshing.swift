@@ -167,28 +167,36 @@ extension ManagedObjectContext {
   /// ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
-    for (slot, before) in changes.members {
+    for slot in changes.members.keys {
       let property = entity.properties[slot]
       guard property.isOrdered || entity.inverses[slot]?.property.isReference == false else {
         continue
       }
-      let theirs = try storedMembers(of: object, property)
-      let edit = before.without(theirs: Set(theirs)) { undoLog?.forget($0, of: object, property) }
-      changes.members[slot] = edit
-      guard property.isOrdered, let base = edit.base, let mine = object.members(property) else {
-        continue
-      }
-      let removed = Set(edit.removed.map(\.number))
-      let merge = ListMerge(
-        base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
-      let result = merge.merged(
-        theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
-      let members = result.compactMap { self.object($0) }
-      let shown = members.filter { !forgets($0, object, property) }
-      if shown.count < members.count { hidingMembers.insert(object.number) }
-      object.setMembers(shown, property)
-      changes.members[slot]?.base = theirs.compactMap { self.object($0) }
+      try mergeMembers(of: object, property, under: changes)
     }
+  }
+
+  /// Merges the unsaved edit to the members of one relationship with the members in the store or in
+  /// the parent context.
+  func mergeMembers(
+    of object: ManagedObject, _ property: PropertyDescription, under changes: ObjectChanges
+  ) throws {
+    guard let before = changes.members[property.slot] else { return }
+    let theirs = try storedMembers(of: object, property)
+    let edit = before.without(theirs: Set(theirs)) { undoLog?.forget($0, of: object, property) }
+    changes.members[property.slot] = edit
+    guard property.isOrdered, let base = edit.base, let mine = object.members(property) else {
+      return
+    }
+    let removed = Set(edit.removed.map(\.number))
+    let merge = ListMerge(
+      base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
+    let result = merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
+    let members = result.compactMap { self.object($0) }
+    let shown = members.filter { !forgets($0, object, property) }
+    if shown.count < members.count { hidingMembers.insert(object.number) }
+    object.setMembers(shown, property)
+    changes.members[property.slot]?.base = theirs.compactMap { self.object($0) }
   }
 
   /// Returns the members of a relationship in the parent context, or in the generation being read

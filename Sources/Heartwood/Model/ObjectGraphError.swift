@@ -88,6 +88,7 @@ public struct ObjectGraphError: Error, Sendable {
     self.kind = kind
     self.message = message
     self.objectID = objectID
+    entityName = objectID?.entityName
     propertyName = property
     self.underlyingError = underlyingError
   }
@@ -114,11 +115,12 @@ extension [ObjectGraphError] {
 }
 
 extension ObjectGraphError: CustomStringConvertible {
-  /// The message, preceded by the class and the property if they are known, and followed by the
-  /// individual failures.
+  /// The message, preceded by the class and the property unless they are unknown or the message
+  /// names them, and followed by the individual failures.
   public var description: String {
+    let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
-    let line = subject.isEmpty ? message : "\(subject): \(message)"
+    let line = isNamed ? message : "\(subject): \(message)"
     return ([line] + failures.map { "- \($0)" }).joined(separator: "\n")
   }
 }

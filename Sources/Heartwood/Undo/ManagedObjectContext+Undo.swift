@@ -78,7 +78,9 @@ extension ManagedObjectContext {
     case .value(_, let property, let value, let isFirst):
       revertValue(of: object, property, value, isFirst)
     case .target(_, let property, let target, let isFirst):
-      if !isFirst, let target, target.source !== self { undoLog?.wait(for: target, step) }
+      if !isFirst || object.isInserted, let target, target.source !== self {
+        undoLog?.wait(for: target, step)
+      }
       revertTarget(of: object, property, target, isFirst)
     case .joined(_, let property, let member):
       if isMember(member, object, property) { drop(member, from: object, property) }
@@ -128,7 +130,10 @@ extension ManagedObjectContext {
     willChange(object, property)
     // If `isFirst` is `true` but no original is recorded, the object was read again after the
     // change was discarded. It already has the value of its row.
-    if let value = isFirst ? original : value { try? object.setStoredValue(value, property) }
+    if let value = isFirst && !object.isInserted ? original : value {
+      try? object.setStoredValue(value, property)
+    }
+    if isFirst { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     object.notifyIfObserved(property)
   }
@@ -139,6 +144,8 @@ extension ManagedObjectContext {
   ) {
     let known = target
     var target = target
+    let isFirstAssignment = isFirst && object.isInserted
+    let isFirst = isFirst && !object.isInserted
     if isFirst {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
@@ -152,6 +159,7 @@ extension ManagedObjectContext {
     if target?.source !== self { target = nil }
     let before = toOneTarget(of: object, property)
     setToOne(object, property, target)
+    if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
     // Remove the object from its current owner here. If another context has moved the object in the

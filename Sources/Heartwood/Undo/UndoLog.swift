@@ -2,9 +2,10 @@
 final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
-    // If `isFirst` is `true`, the change is the first one since the object was read. Undo then
-    // restores the value last read from the row rather than the value recorded here, because the
-    // object may have been read again since the change.
+    // If `isFirst` is `true`, the change is the first one since the object was read or inserted.
+    // Undo then restores the value last read from the row rather than the value recorded here,
+    // because the object may have been read again since the change. In a new object, the property
+    // then no longer counts as set.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)

@@ -147,4 +147,39 @@ struct BeneathDeletionTests {
     #expect(try count("crate == nil") == 0 && count("tags.@count == 0") == 1)
     #expect(try reader.count(for: mates) == 1)
   }
+
+  @Test(.evidence("P-09"), .evidence("QG-27"), arguments: [false, true])
+  func `a child hides what it has deleted from objects that its parent relates to it`(
+    isSaved: Bool
+  ) throws {
+    let child = fixture.child(of: context)
+    let (tag, crate) = (CrateTag(context: context), Crate(context: context))
+    if isSaved { try context.save() }
+    for object in [tag, crate] as [ManagedObject] {
+      child.delete(
+        try #require(try child.existingObject(ManagedObject.self, with: object.objectID)))
+    }
+    let item = CrateItem(context: context)
+    (item.tags, item.crate) = ([tag], crate)
+    let own = try #require(try child.fetch(FetchRequest<CrateItem>()).first)
+    #expect(own.tags == [] && own.crate == nil)
+    for format in ["tags.@count == 0", "crate == nil"] {
+      let predicate = try QueryPredicate<CrateItem>(format: format)
+      #expect(try child.count(for: FetchRequest(where: predicate)) == 1, "\(format)")
+    }
+    #expect(
+      try child.count(for: FetchRequest<CrateItem>(where: #Predicate { $0.tags.isEmpty })) == 1)
+  }
+
+  @Test(.evidence("C-06"), .evidence("N-04"))
+  func `after its save a child shows no reference that its parent has refused`() throws {
+    let child = fixture.child(of: context)
+    let (crate, item) = (Crate(context: context), CrateItem(context: context))
+    try context.save()
+    let own = try #require(try child.existingObject(CrateItem.self, with: item.objectID))
+    own.crate = try child.existingObject(Crate.self, with: crate.objectID)
+    context.delete(crate)
+    try child.save()
+    #expect(item.crate == nil && own.crate == nil && !child.hasChanges)
+  }
 }

@@ -58,4 +58,52 @@ struct StaleMembersTests {
       #expect((ownItem.crate === own) == (own.items == [ownItem]))
     }
   }
+
+  /// The ways to read an edited object again.
+  enum Rereading: CaseIterable { case refresh, refreshAll, merge, save }
+
+  @Test(
+    .evidence("S-03"), .evidence("C-06"), .evidence("C-17"), arguments: Rereading.allCases,
+    [false, true])
+  func `an edit to a member that others have moved is kept on both sides`(
+    rereading: Rereading, adds: Bool
+  ) throws {
+    let fixture = try GraphFixture(crates)
+    let (context, others) = (fixture.context(), fixture.context())
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let (crate, tag) = (Crate(context: others), CrateTag(context: others))
+    let (item, friend) = (CrateItem(context: others), CrateTag(context: others))
+    if adds { (crate.items, crate.tags, tag.friends) = ([item], [tag], [friend]) }
+    try others.save()
+    let ownCrate = try #require(try context.fetch(FetchRequest<Crate>()).first)
+    let ownTag = try #require(try context.existingObject(CrateTag.self, with: tag.objectID))
+    _ = (ownCrate.items, ownCrate.tags, ownTag.friends)
+    (ownCrate.number, ownTag.number) = (1, 1)
+    (crate.items, crate.tags, tag.friends) = adds ? ([], [], []) : ([item], [tag], [friend])
+    try others.save()
+    let ownItem = try #require(try context.fetch(FetchRequest<CrateItem>()).first)
+    let ownFriend = try #require(
+      try context.fetch(FetchRequest<CrateTag>()).first { $0.objectID == friend.objectID })
+    ownItem.crate = adds ? ownCrate : nil
+    ownFriend.friends = adds ? [ownTag] : []
+    switch rereading {
+    case .refresh:
+      for object in [ownCrate, ownTag] { try context.refresh(object, mergeChanges: true) }
+    case .refreshAll: context.refreshAllObjects()
+    case .merge:
+      let history = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
+      for transaction in history { try context.mergeChanges(from: transaction) }
+    case .save: break
+    }
+    func check() {
+      #expect(ownCrate.items == (adds ? [ownItem] : []) && (ownItem.crate === ownCrate) == adds)
+      #expect(ownTag.friends == (adds ? [ownFriend] : []))
+      #expect(ownFriend.friends == (adds ? [ownTag] : []))
+    }
+    check()
+    try context.save()
+    check()
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<Crate>()).map(\.items.count) }
+    #expect(stored == [adds ? 1 : 0])
+  }
 }

@@ -1,0 +1,26 @@
+/// Rereads lists of members that are older than one of their members.
+///
+/// A fetch rereads objects without unsaved changes, but not their related objects with unsaved
+/// changes (F-09). The list of such an object may therefore lack a member whose reference leads to
+/// it, or contain one whose reference does not. Before such a member is removed or added, the list
+/// is read again, so that the edit is recorded on both sides.
+extension ManagedObjectContext {
+  /// Returns whether `object` may have been read before `member`.
+  func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {
+    !object.isInserted && !member.isInserted && (member.version > object.version || parent != nil)
+  }
+
+  /// Reads the members of a relationship again, and merges unsaved changes into them.
+  ///
+  /// - Complexity: O(members).
+  func rereadMembers(of object: ManagedObject, _ property: PropertyDescription) {
+    if property.isOrdered, let changes = object.changes, changes.members[property.slot] != nil {
+      do { try mergeMembers(of: object, property, under: changes) } catch {
+        recordFaultError(error)
+      }
+    } else {
+      object.setMembers(nil, property)
+      _ = loadedMembers(of: object, property)
+    }
+  }
+}
