@@ -36,6 +36,7 @@ package struct StoreUse {
       isSound = try store.verify().findings.isEmpty
       if !isSound { use.metError = true }
       try use.attempt { try $0.read(store) }
+      if isSound { try use.attempt { try $0.overwrite(store) } }
       try use.attempt { try $0.write(store) }
       try use.attempt { try $0.keepUp(store) }
       try use.attempt { try $0.expectSound(store, isSound) }
@@ -155,6 +156,35 @@ package struct StoreUse {
   }
 
   // MARK: Writing
+
+  /// Overwrites every third entry of a sound store with a value of the same length, and records a
+  /// finding if that changes another entry.
+  private mutating func overwrite(_ store: Store) throws {
+    func entries(_ name: String) throws -> [(key: [UInt8], value: [UInt8])] {
+      var entries: [(key: [UInt8], value: [UInt8])] = []
+      try store.snapshot().keyspace(name)?.forEach { key, value in
+        entries.append((key.withBytes { $0.copied() }, value.withBytes { $0.copied() }))
+        return entries.count < 200
+      }
+      return entries
+    }
+    for name in try store.snapshot().keyspaceNames {
+      try attempt { use in
+        var expected = try entries(name)
+        for index in stride(from: 0, to: expected.count, by: 3) {
+          expected[index].value = expected[index].value.map { ~$0 }
+        }
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace(name)
+          for index in stride(from: 0, to: expected.count, by: 3) {
+            try keyspace.put(Key(unverified: expected[index].key), expected[index].value)
+          }
+        }
+        guard try !entries(name).elementsEqual(expected, by: { $0 == $1 }) else { return }
+        use.findings.append("Overwriting entries of \(name) has changed others.")
+      }
+    }
+  }
 
   private mutating func write(_ store: Store) throws {
     for number in 0..<30 {
