@@ -5,6 +5,10 @@ struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
+  /// The number of entries with byte keys, or `nil` if `--entries` is not given.
+  var entries: Int?
+  /// The number of entries in the `redb` and YCSB workloads.
+  var entryCount: Int { entries ?? rows ?? Self.defaultRows }
   /// The length of the log in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
@@ -63,6 +67,14 @@ struct BenchOptions {
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 40).contains(count)
       else { throw Self.refused(flag, value, "a positive number of bytes, such as 1000000000") }
       logByteCount = count
+    case .entries:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 32).contains(count)
+      else { throw Self.refused(flag, value, "a positive number of entries, such as 5000000") }
+      entries = count
+    case .dataBytes:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 42).contains(count)
+      else { throw Self.refused(flag, value, "a positive number of bytes, such as 40000000000") }
+      entries = max(count / EntryWorkloads.entryByteCount, 1)
     case .pageByteCount:
       guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
         throw Self.refused(flag, value, "4096, 8192, 16384, 32768 or 65536")
@@ -131,6 +143,8 @@ extension BenchOptions {
     case rows = "--rows"
     case seconds = "--seconds"
     case logBytes = "--log-bytes"
+    case entries = "--entries"
+    case dataBytes = "--data-bytes"
     case feed = "--feed"
     case json = "--json"
     case html = "--html"
@@ -150,7 +164,7 @@ extension BenchOptions {
     /// value.
     var placeholder: String {
       switch self {
-      case .rows, .logBytes, .largest: "N"
+      case .rows, .logBytes, .entries, .dataBytes, .largest: "N"
       case .seconds: "S"
       case .feed, .json, .html: "FILE"
       case .path: "DIR"
@@ -166,6 +180,13 @@ extension BenchOptions {
       case .rows: ["rows to load (default: \(defaultRows.grouped), or the complete feed)"]
       case .seconds: ["seconds for each timed workload and library (default: 2)"]
       case .logBytes: ["log length for open-log, in bytes (default: 256 MiB)"]
+      case .entries:
+        ["entries for redb (5000000 in its table) and for YCSB (default: --rows)"]
+      case .dataBytes:
+        [
+          "set --entries so that the YCSB records have this size, for example",
+          "to exceed the memory that a control group or the machine allows",
+        ]
       case .feed:
         [
           "take the rows from a USGS GeoJSON summary feed instead of",

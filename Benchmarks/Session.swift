@@ -9,6 +9,7 @@ struct Session {
   private let peers: Peers
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
+  private let entries: EntryWorkloads
   private(set) var table = ResultTable()
   /// Results that are not in the table, each as a sentence on one line.
   private(set) var notes: [String] = []
@@ -29,6 +30,9 @@ struct Session {
     graph = GraphWorkloads(
       [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, directory,
       seconds: options.seconds, progress)
+    entries = EntryWorkloads(
+      [HeartwoodEntries(options: options.store)] + peers.entryEngines, directory,
+      entryCount: options.entryCount, seconds: options.seconds, progress)
   }
 
   /// Measures one workload and adds its lines to the table.
@@ -55,6 +59,10 @@ struct Session {
     case .scaling: try scale()
     case .pinnedImport: try importWhilePinned(workload)
     case .liveResults: try takeOverChanges(workload)
+    case .redb: try runRedbTable()
+    case .ycsbA, .ycsbB, .ycsbC, .ycsbD, .ycsbE, .ycsbF: try runYCSB(workload)
+    case .uniformReads: add(workload, "reads/s", try entries.runReads(workload))
+    case .readWhileHeld: try readWhileHeld(workload)
     case .graphInsert, .graphBatchInsert, .graphRead:
       try add(workload, "rows/s", graph.measure(workload), engines: graph.engines.map(\.name))
     case .graphFind, .graphLookup, .graphNewest:
@@ -83,6 +91,7 @@ struct Session {
   /// Checks the stores and closes them.
   func finish() throws {
     try graph.finish()
+    try entries.finish()
     try rowWorkloads.finish()
   }
 }
@@ -125,6 +134,44 @@ extension Session {
       latencies: outcome.latencies, curves: outcome.timelines.map(\.curves), idle: idle)
     let suffix = readerCount == 1 ? "" : "-\(readerCount)"
     add("writer-commits" + suffix, "commits/s", outcome.groups[1], engines: rowEngineNames)
+  }
+
+  private var entryEngineNames: [String] { entries.engines.map(\.name) }
+
+  private mutating func runYCSB(_ workload: Workload) throws {
+    guard let mix = YCSBMix(workload) else { return }
+    add(workload, "operations/s", try entries.runYCSB(workload, mix))
+  }
+
+  private mutating func readWhileHeld(_ workload: Workload) throws {
+    let name = workload.rawValue
+    let outcome = try entries.readWhileHeld(workload)
+    hash = fold(hash, outcome.hash)
+    add(
+      name, "reads/s", outcome.groups[0], engines: entryEngineNames, latencies: outcome.latencies,
+      curves: outcome.timelines.map(\.curves))
+    add(name + "-commits", "commits/s", outcome.groups[1], engines: entryEngineNames)
+    for (engine, timeline) in zip(entryEngineNames, outcome.timelines) {
+      let greatest = timeline.moments.compactMap(\.byteCount).max() ?? 0
+      notes.append("\(name): \(engine) occupied at most \(greatest.grouped) bytes")
+    }
+  }
+
+  private mutating func runRedbTable() throws {
+    let redb = RedbTable(
+      entries.engines, directory, entryCount: options.entryCount, progress)
+    for phase in try redb.run() {
+      guard !phase.isRate else {
+        add(phase.name, phase.unit, phase.comparison, engines: entryEngineNames)
+        continue
+      }
+      for (engine, slices) in zip(entryEngineNames, phase.comparison.slices) {
+        table.append(
+          Measurement(workload: phase.name, engine: engine, unit: phase.unit, slices: slices))
+        notes.append("\(phase.name): \(engine) occupied \(slices.median.grouped) bytes")
+      }
+    }
+    hash = fold(hash, redb.hash)
   }
 
   private mutating func scale() throws {
@@ -221,6 +268,16 @@ extension Session {
   ) throws {
     hash = fold(hash, outcome.hash)
     add(workload.rawValue, unit, outcome.comparison, engines: engines ?? rowEngineNames)
+  }
+
+  /// Adds a line for each engine for entries with byte keys.
+  private mutating func add(
+    _ workload: Workload, _ unit: String, _ outcome: Harness.Outcome
+  ) {
+    hash = fold(hash, outcome.hash)
+    add(
+      workload.rawValue, unit, outcome.groups[0], engines: entryEngineNames,
+      latencies: outcome.latencies)
   }
 
   /// Adds a line for each engine.

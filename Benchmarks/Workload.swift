@@ -29,6 +29,16 @@ enum Workload: String, CaseIterable {
   case graphNewest = "graph-newest"
   case liveResults = "live-results"
   case pinnedImport = "pinned-import"
+  case redb = "redb"
+  case ycsbA = "ycsb-a"
+  case ycsbB = "ycsb-b"
+  case ycsbC = "ycsb-c"
+  case ycsbF = "ycsb-f"
+  // Run the ranges before D: how many entries D inserts depends on an engine's speed.
+  case ycsbE = "ycsb-e"
+  case ycsbD = "ycsb-d"
+  case uniformReads = "uniform-reads"
+  case readWhileHeld = "readwhilewriting"
 
   /// The number of rows in the smallest store of the ``scaling`` workload.
   static let smallestScale = 10_000
@@ -68,6 +78,15 @@ enum Workload: String, CaseIterable {
     case .graphLookup: "graph-find without a predicate: existingObject(where:equals:)"
     case .liveResults: "updating a list after 100 changed rows, and a thousand lists after 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
+    case .redb: "redb's published table: 24-byte keys, 150-byte values, in --entries entries"
+    case .ycsbA: "YCSB A: half reads, half updates of 1,000-byte records"
+    case .ycsbB: "YCSB B: 95 % reads, 5 % updates"
+    case .ycsbC: "YCSB C: reads only"
+    case .ycsbD: "YCSB D: 95 % reads of new records, 5 % inserts"
+    case .ycsbE: "YCSB E: 95 % scans of up to 100 records, 5 % inserts"
+    case .ycsbF: "YCSB F: half reads, half reads that are followed by an update"
+    case .uniformReads: "random point reads of the YCSB records, each equally likely"
+    case .readWhileHeld: "reads while a thread commits and a snapshot is held; disk space over time"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }
   }

@@ -21,6 +21,9 @@ struct Harness {
     /// A closure that returns the number of checkpoints so far, or 0 if the engine does not run
     /// them in the background.
     var checkpointCount: () -> Int = { 0 }
+    /// A closure that returns the disk space that the store occupies, in bytes, or `nil` if it is
+    /// not measured over time.
+    var byteCount: (() -> Int)?
   }
 
   /// The results of all rounds.
@@ -56,7 +59,8 @@ struct Harness {
         let groups = try crews[engine].work(seconds: windowSeconds) { elapsed in
           guard hasTimeline else { return }
           timelines[engine].add(
-            elapsed: elapsed, crews[engine].operationCounts, contestant.checkpointCount())
+            elapsed: elapsed, crews[engine].operationCounts, contestant.checkpointCount(),
+            contestant.byteCount)
         }
         timelines[engine].endWindow()
         for (group, stretches) in groups.enumerated() { rounds[group].add(stretches, engine) }

@@ -27,6 +27,53 @@ enum Machine {
     return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
+  /// The memory that this process may use in bytes: that of the machine, or the limit of the
+  /// process's control group, or `nil` if the system does not report it.
+  static var memoryByteCount: Int? {
+    [machineByteCount, controlGroupByteCount].compactMap { $0 }.min()
+  }
+
+  /// The memory of the machine, and the limits for this process.
+  static var memory: String {
+    guard let machine = machineByteCount else { return "unknown" }
+    let group = controlGroupByteCount.map { "\($0.grouped) bytes" } ?? "none"
+    return "\(machine.grouped) bytes; limit of the control group: \(group)"
+      + (addressSpaceLimit.map { "; limit of the address space: \($0.grouped) bytes" } ?? "")
+  }
+
+  private static var machineByteCount: Int? {
+    let count = ProcessInfo.processInfo.physicalMemory
+    return count > 0 ? Int(clamping: count) : nil
+  }
+
+  /// The smallest limit of the control groups that contain this process.
+  private static var controlGroupByteCount: Int? {
+    let root = "/sys/fs/cgroup"
+    let lines = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
+    let limits = lines.split(separator: "\n").flatMap { line -> [Int] in
+      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard fields.count == 3, fields[1].isEmpty || fields[1] == "memory" else { return [] }
+      let parts = fields[2].split(separator: "/")
+      return (0...parts.count).compactMap { depth in
+        let path = parts.prefix(depth).map { "/" + $0 }.joined()
+        let file =
+          fields[1].isEmpty
+          ? root + path + "/memory.max" : root + "/memory" + path + "/memory.limit_in_bytes"
+        let text = try? String(contentsOfFile: file, encoding: .utf8)
+        return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+      }
+    }
+    // Version 1 reports a number close to the greatest one if there is no limit.
+    return limits.filter { $0 < 1 << 60 }.min()
+  }
+
+  /// The limit of `ulimit -v`, in bytes.
+  private static var addressSpaceLimit: Int? {
+    let limits = try? String(contentsOfFile: "/proc/self/limits", encoding: .utf8)
+    let line = limits?.split(separator: "\n").first { $0.hasPrefix("Max address space") }
+    return line?.split(separator: " ").dropFirst(3).first.flatMap { Int($0) }
+  }
+
   /// The anonymous memory of this process, in bytes, or `nil` if the system does not report it.
   static var anonymousByteCount: Int? {
     let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)

@@ -8,6 +8,8 @@ struct Timeline {
     let rates: [Double]
     /// Whether a checkpoint ended between the two samples.
     let hasCheckpoint: Bool
+    /// The disk space of the store in bytes at the second sample, or `nil` if it is not measured.
+    let byteCount: Int?
   }
 
   private(set) var moments: [Moment] = []
@@ -27,7 +29,10 @@ struct Timeline {
   ///   - elapsed: The time since the start of the current window, in seconds.
   ///   - counts: The number of operations of each group in all windows so far.
   ///   - checkpointCount: The number of checkpoints so far.
-  mutating func add(elapsed: Double, _ counts: [Int], _ checkpointCount: Int) {
+  ///   - byteCount: A closure that returns the disk space of the store, if it is measured.
+  mutating func add(
+    elapsed: Double, _ counts: [Int], _ checkpointCount: Int, _ byteCount: (() -> Int)? = nil
+  ) {
     guard let last else {
       self.last = (elapsed, counts, checkpointCount)
       return
@@ -38,7 +43,7 @@ struct Timeline {
       Moment(
         seconds: earlier + elapsed,
         rates: zip(counts, last.counts).map { Double($0 - $1) / duration },
-        hasCheckpoint: checkpointCount > last.checkpointCount))
+        hasCheckpoint: checkpointCount > last.checkpointCount, byteCount: byteCount?()))
     self.last = (elapsed, counts, checkpointCount)
   }
 
@@ -53,7 +58,10 @@ struct Timeline {
       curve(
         "checkpoints", "",
         moments.filter(\.hasCheckpoint).map { [$0.seconds, 0] }),
-    ]
+      curve(
+        "space", "bytes",
+        moments.compactMap { moment in moment.byteCount.map { [moment.seconds, Double($0)] } }),
+    ].filter { $0.name != "space" || !$0.points.isEmpty }
   }
 
   /// Ends the current window.

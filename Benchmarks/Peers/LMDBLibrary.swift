@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The functions of LMDB, loaded at run time from the installed library.
@@ -11,6 +12,10 @@ struct LMDBLibrary: Sendable {
 
   static let notFound: Int32 = -30798
   static let next: Int32 = 8
+  /// The cursor operation that moves to the first key that is at least the given one.
+  static let setRange: Int32 = 17
+  /// The flag with which a copy of an environment omits free pages.
+  static let compactCopy: UInt32 = 1
 
   /// Flags of an environment and of its transactions.
   enum Flag {
@@ -60,6 +65,11 @@ struct LMDBLibrary: Sendable {
     @convention(c) (
       Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer, UInt32
     ) -> Int32
+  /// The `mdb_del` function, whose last parameter is `nil` for databases without duplicate keys.
+  let delete:
+    @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Int32
+  let copy: @convention(c) (Environment, UnsafePointer<CChar>, UInt32) -> Int32
+  let renewCursor: @convention(c) (Transaction, Cursor) -> Int32
   let openCursor: @convention(c) (Transaction, UInt32, UnsafeMutablePointer<Cursor?>) -> Int32
   let closeCursor: @convention(c) (Cursor) -> Void
   let move:
@@ -89,6 +99,9 @@ struct LMDBLibrary: Sendable {
     openDatabase = try find("dbi_open")
     get = try find("get")
     put = try find("put")
+    delete = try find("del")
+    copy = try find("env_copy2")
+    renewCursor = try find("cursor_renew")
     openCursor = try find("cursor_open")
     closeCursor = try find("cursor_close")
     move = try find("cursor_get")
@@ -136,8 +149,9 @@ final class LMDBEnvironment: @unchecked Sendable {
   private var handle: LMDBLibrary.Environment
   private var writesThroughMap = true
   fileprivate let readerCount = Atomic(0)
-  /// The databases for rows by number, for rows by code, and for a large value.
-  private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
+  /// The databases for rows by number, for rows by code, for a large value, and for entries with
+  /// byte keys.
+  private(set) var (quakes, codes, large, entries): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
 
   /// The maximum size of the file.
   ///
@@ -159,7 +173,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     guard let created else { throw BenchFailure("LMDB cannot create an environment.") }
     let flags = LMDBLibrary.Flag.self
     try library.check(library.setMapSize(created, mapByteCount))
-    try library.check(library.setMostDatabases(created, 3))
+    try library.check(library.setMostDatabases(created, 4))
     try library.check(
       library.open(
         created, directory, flags.noThreadLocals | (writesThroughMap ? flags.writeMap : 0), 0o644))
@@ -172,6 +186,7 @@ final class LMDBEnvironment: @unchecked Sendable {
       quakes = try open("quakes", flags.create | flags.integerKey, transaction)
       codes = try open("codes", flags.create, transaction)
       large = try open("large", flags.create, transaction)
+      entries = try open("entries", flags.create, transaction)
     }
   }
 
@@ -202,6 +217,20 @@ final class LMDBEnvironment: @unchecked Sendable {
       throw error
     }
     try library.check(library.commit(transaction))
+  }
+
+  /// Replaces the environment's file by a copy without free pages.
+  ///
+  /// There must be no readers.
+  func compact() throws {
+    let other = directory + "/compacted"
+    try StoreDirectory.make(other)
+    try library.check(library.copy(handle, other, LMDBLibrary.compactCopy))
+    library.close(handle)
+    let isMoved = rename(other + "/data.mdb", directory + "/data.mdb") == 0 && rmdir(other) == 0
+    handle = try Self.open(library, directory, writesThroughMap: writesThroughMap)
+    guard isMoved else { throw BenchFailure("The compacted copy of \(directory) cannot be moved.") }
+    try openDatabases()
   }
 
   /// Returns a reader of the current state.
@@ -267,7 +296,7 @@ extension LMDBLibrary {
   }
 
   @inline(__always)
-  private func withRow<R>(
+  func withRow<R>(
     _ key: UnsafeRawBufferPointer, _ database: UInt32, _ transaction: Transaction,
     _ body: (RawSpan) throws -> R
   ) throws -> R? {
@@ -284,7 +313,7 @@ extension LMDBLibrary {
     _ number: Int64, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
     flags: UInt32 = 0
   ) throws {
-    try withUnsafeBytes(of: number) { try put($0, value, database, transaction, flags) }
+    try withUnsafeBytes(of: number) { try put($0, value.bytes, database, transaction, flags) }
   }
 
   /// Writes a value whose key is a code.
@@ -292,11 +321,13 @@ extension LMDBLibrary {
     _ code: String, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
     flags: UInt32
   ) throws {
-    try Array(code.utf8).withUnsafeBytes { try put($0, value, database, transaction, flags) }
+    try Array(code.utf8).withUnsafeBytes { key in
+      try put(key, value.bytes, database, transaction, flags)
+    }
   }
 
-  private func put(
-    _ key: UnsafeRawBufferPointer, _ value: Span<UInt8>, _ database: UInt32,
+  func put(
+    _ key: UnsafeRawBufferPointer, _ value: RawSpan, _ database: UInt32,
     _ transaction: Transaction, _ flags: UInt32
   ) throws {
     try value.withUnsafeBytes { value in

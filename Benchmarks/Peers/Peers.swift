@@ -3,8 +3,9 @@ enum Engine {
   static let heartwood = "heartwood"
   static let sqlite = "sqlite"
   static let lmdb = "lmdb"
+  static let rocksdb = "rocksdb"
   /// The engines with which `--peers` compares Heartwood, in the order of their columns.
-  static let peers = [lmdb, sqlite]
+  static let peers = [lmdb, sqlite, rocksdb]
   static let peerNames = peers.joined(separator: ", ")
   static let all = [heartwood] + peers
 
@@ -13,6 +14,7 @@ enum Engine {
     switch engine {
     case sqlite: "SQLite"
     case lmdb: "LMDB"
+    case rocksdb: "RocksDB"
     default: "Heartwood"
     }
   }
@@ -21,6 +23,7 @@ enum Engine {
 /// The installed engines with which Heartwood is compared.
 struct Peers {
   private(set) var rowEngines: [any RowEngine] = []
+  private(set) var entryEngines: [any EntryEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
   /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
@@ -32,14 +35,22 @@ struct Peers {
     guard wanted else { return }
     if let library = try LMDBLibrary() {
       rowEngines.append(LMDBRows(library: library))
+      entryEngines.append(LMDBEntries(library: library))
     } else {
       miss(LMDBLibrary.fileName, "liblmdb0")
     }
     if let library = try SQLiteLibrary() {
       rowEngines.append(SQLiteRows(library: library))
+      entryEngines.append(SQLiteEntries(library: library))
       graphEngines.append(SQLiteGraph(library: library))
     } else {
       miss(SQLiteLibrary.fileName, "libsqlite3-0")
+    }
+    if let library = try RocksDBLibrary() {
+      rowEngines.append(RocksDBRows(library: library))
+      entryEngines.append(RocksDBRows(library: library))
+    } else {
+      miss(RocksDBLibrary.fileNames[0], "librocksdb7.8")
     }
   }
 

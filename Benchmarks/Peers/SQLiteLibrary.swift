@@ -156,6 +156,25 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
+  /// Runs the statement once with these bytes as the value of a parameter, without copying them.
+  @inline(__always)
+  func run(_ bytes: RawSpan, at place: Int32) throws {
+    try bytes.withUnsafeBytes { bytes in
+      _ = library.bindBlob(handle, place, bytes.baseAddress, Int32(bytes.count), nil)
+      _ = try step()
+      reset()
+    }
+  }
+
+  /// Runs `body` with the bytes as the value of the first parameter, without copying them.
+  @inline(__always)
+  func binding<R>(_ bytes: [UInt8], _ body: () throws -> R) rethrows -> R {
+    try bytes.withUnsafeBytes { bytes in
+      _ = library.bindBlob(handle, 1, bytes.baseAddress, Int32(bytes.count), nil)
+      return try body()
+    }
+  }
+
   /// Runs `body` with the strings as the values of the first two parameters, without copying them.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {

@@ -138,6 +138,8 @@ extension SQLiteDatabase {
   /// The cache uses memory only for pages that a connection writes or that are not mapped.
   func setUp() throws {
     for text in [
+      // A checkpoint of another connection may hold a lock for a moment.
+      "PRAGMA busy_timeout=10000",
       "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA mmap_size=2147418112",
       "PRAGMA cache_size=-524288", "PRAGMA temp_store=MEMORY", "PRAGMA wal_autocheckpoint=4096",
     ] { try run(text) }

@@ -67,12 +67,21 @@ struct HTMLReport {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
       section(
+        "redb's table", RateBars(rates(of: .redb)).text,
+        "24-byte random keys and 150-byte random values."),
+      section("YCSB", RateBars(ycsbRates).text, "Records of 1,000 bytes; keys with Zipf's law."),
+      section(
         "Objects", RateBars(graphRates).text,
         "Heartwood's objects compared with SQLite called directly, without objects above it."),
       section(
         "Latencies of single operations", LatencyChart(measurements).text,
         "From left to right: the 50th, 90th, 99th and 99.9th percentiles."),
-      section("Reads while another thread writes", readsOverTime, notes(of: .readWhileWriting)),
+      section(
+        "Reads while another thread writes", readsOverTime(.readWhileWriting),
+        notes(of: .readWhileWriting)),
+      section(
+        "Reads while another thread writes and a snapshot is held", readsOverTime(.readWhileHeld),
+        notes(of: .readWhileHeld)),
       section("Disk space of one value that is overwritten repeatedly", overwrites, overwriteText),
       section("Larger stores", scaling, "Random point reads by integer key."),
       section(
@@ -95,7 +104,20 @@ struct HTMLReport {
   }
 
   private var rowRates: [Measurement] {
-    measurements.filter { $0.isCompared && !$0.workload.hasPrefix("graph-") && !isSized($0) }
+    measurements.filter { measurement in
+      measurement.isCompared && !isSized(measurement)
+        && !["graph-", "ycsb-", Workload.redb.rawValue].contains {
+          measurement.workload.hasPrefix($0)
+        }
+    }
+  }
+
+  private func rates(of workload: Workload) -> [Measurement] {
+    measurements.filter { $0.isCompared && $0.workload.hasPrefix(workload.rawValue) }
+  }
+
+  private var ycsbRates: [Measurement] {
+    measurements.filter { $0.isCompared && $0.workload.hasPrefix("ycsb-") }
   }
 
   private var graphRates: [Measurement] {
@@ -109,8 +131,9 @@ extension HTMLReport {
     measurement.curves.first { $0.name == name }
   }
 
-  private var readsOverTime: String {
-    let all = measurements.filter { $0.workload == Workload.readWhileWriting.rawValue }
+  /// The rates of reads and commits over time, and the disk space if it was measured.
+  private func readsOverTime(_ workload: Workload) -> String {
+    let all = measurements.filter { $0.workload == workload.rawValue }
     var chart = LineChart(horizontal: "seconds", vertical: "reads/s")
     for measurement in all {
       guard let curve = curve("reads", of: measurement) else { continue }
@@ -124,7 +147,12 @@ extension HTMLReport {
     commits.lines = all.compactMap { measurement in
       curve("commits", of: measurement).map { LineChart.Line(measurement.engine, $0.points) }
     }
-    let text = [chart, commits].map(\.text).joined()
+    var space = LineChart(horizontal: "seconds", vertical: "bytes")
+    space.marks = chart.marks
+    space.lines = all.compactMap { measurement in
+      curve("space", of: measurement).map { LineChart.Line(measurement.engine, $0.points) }
+    }
+    let text = [chart, commits, space].map(\.text).joined()
     return text.isEmpty || chart.marks.isEmpty
       ? text : text + "<p>Vertical lines mark the ends of Heartwood's checkpoints.</p>"
   }

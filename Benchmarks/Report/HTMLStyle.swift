@@ -3,12 +3,12 @@ enum HTMLStyle {
   static let text = """
     :root {
       --page: #fdfcfa; --text: #1f1d1a; --quiet: #6b665f; --rule: #e2ddd5; --track: #f1ede6;
-      --heartwood: #b5472a; --lmdb: #2f6fa8; --sqlite: #7d8590;
+      --heartwood: #b5472a; --lmdb: #2f6fa8; --sqlite: #7d8590; --rocksdb: #5f8f3a;
     }
     @media (prefers-color-scheme: dark) {
       :root {
         --page: #181614; --text: #ece8e2; --quiet: #a49d93; --rule: #37322c; --track: #24211d;
-        --heartwood: #ee8460; --lmdb: #6fb2ea; --sqlite: #9aa3af;
+        --heartwood: #ee8460; --lmdb: #6fb2ea; --sqlite: #9aa3af; --rocksdb: #a3cf7a;
       }
     }
     * { box-sizing: border-box; }
@@ -28,6 +28,7 @@ enum HTMLStyle {
     .heartwood { --color: var(--heartwood); }
     .lmdb { --color: var(--lmdb); }
     .sqlite { --color: var(--sqlite); }
+    .rocksdb { --color: var(--rocksdb); }
     .bars {
       display: grid; grid-template-columns: 9rem 1fr 9rem 12rem; column-gap: .75rem;
       font-variant-numeric: tabular-nums; font-size: .9rem; align-items: center;
