@@ -104,6 +104,7 @@ struct SourceTests {
       "Contexts/ManagedObjectContext+Relationships.swift",
       "Objects/Attribute.swift", "Objects/ClassLayout.swift", "Objects/MemberDifference.swift",
       "Objects/MemberMemory.swift", "Objects/ObjectFiller.swift",
+      "Queries/TextPattern.swift",
       "Objects/ObjectMemory.swift", "Objects/OrderedToMany.swift", "Objects/ToMany.swift",
       "Objects/ToOne.swift", "Model/PropertyStorage.swift", "Records/RecordView.swift",
       "Records/StoredBytes.swift",

@@ -180,7 +180,7 @@ struct FetchPlan {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
       guard case .property(let slot) = demand.subject else { continue }
-      result[slot, default: PropertyDemand()].add(demand.test)
+      result[slot, default: PropertyDemand()].add(demand)
     }
     return result
   }
@@ -201,9 +201,30 @@ struct FetchPlan {
       guard let demand = demands[slot], let owners = demand.values, !demand.includesNull else {
         return nil
       }
-      return IndexUse(entity, entity.properties[slot], keyspace: keyspace, owners)
+      return IndexUse(
+        entity, entity.properties[slot], keyspace: keyspace, owners,
+        isExact: demands.count == 1 && demand.isExact)
     }
     return indexes + references
+  }
+
+  /// Returns an index or a reference list whose entries are exactly those of the matching objects,
+  /// or `nil` if there is none.
+  ///
+  /// The matching objects can then be counted without reading their rows.
+  func exactIndexUse(_ model: StoreModel) -> IndexUse? {
+    guard !isEverything, resolved.terms.allSatisfy(\.isExactDemand) else { return nil }
+    return indexUses(model).first {
+      $0.isExact && model.family(of: $0.entity).count == storages.count
+    }
+  }
+}
+
+extension QueryTerm {
+  /// Whether a single demand on a property expresses the condition exactly.
+  fileprivate var isExactDemand: Bool {
+    guard demands.count == 1, case .property = demands[0].subject else { return false }
+    return demands[0].isExact
   }
 }
 

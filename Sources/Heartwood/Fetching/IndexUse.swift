@@ -1,6 +1,6 @@
 /// A plan's use of an index, or of a list of references, to narrow down or order its rows.
 struct IndexUse {
-  private let entity: EntityDescription
+  let entity: EntityDescription
   /// The slots of the indexed attributes.
   private let attributes: [Int]
   let isUnique: Bool
@@ -17,6 +17,10 @@ struct IndexUse {
   let orderedSlots: [Int]
   /// The slots of the attributes that have the same values in all entries that are read.
   let fixedSlots: [Int]
+  /// Whether the entries that are read are exactly those of the objects that meet all demands.
+  ///
+  /// The entries may belong to objects of any class in the family of `entity`.
+  let isExact: Bool
 }
 
 /// The combined restrictions that a plan's conditions place on one property.
@@ -25,12 +29,22 @@ struct PropertyDemand {
   var lower: StoredValue?
   var upper: StoredValue?
   var prefix: String?
+  /// Whether the values, or else the range, express the conditions exactly.
+  private(set) var isExact = true
 
-  mutating func add(_ test: QueryDemand.Test) {
-    switch test {
+  mutating func add(_ demand: QueryDemand) {
+    let isFirst = values == nil && lower == nil && upper == nil && prefix == nil
+    let isRange = if case .range = demand.test { values == nil } else { false }
+    isExact = isExact && demand.isExact && (isFirst || isRange)
+    switch demand.test {
     case .among(let others):
       if values.map({ $0.count > others.count }) ?? true { values = others }
-    case .range(let first, let last):
+    case .range(var first, var last):
+      if demand.isExact {
+        if demand.isStrict { (first, last) = (first?.successor, last?.predecessor) }
+        // NaN meets no comparison, but sorts after all other values.
+        if let first, last == nil { last = first.infinity }
+      }
       // Keep the narrower of the two bounds at each end.
       if let first, (lower?.order(to: first) ?? -1) < 0 { lower = first }
       if let last, (upper?.order(to: last) ?? 1) > 0 { upper = last }
@@ -113,6 +127,9 @@ extension IndexUse {
     slots = used
     fixedSlots = Array(fixed)
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
+    isExact =
+      demands.allSatisfy { used.contains($0.key) && $0.value.isExact }
+      && self.ranges.allSatisfy(\.isExact)
   }
 
   /// Creates an index use that looks up a single key in a unique index, or returns `nil` if the
@@ -139,12 +156,15 @@ extension IndexUse {
     slots = index.slots
     orderedSlots = []
     fixedSlots = index.slots
+    isExact = demands.allSatisfy { index.slots.contains($0.key) && $0.value.isExact }
   }
 
   /// Creates an index use that reads the lists of references to the given owners.
+  ///
+  /// - Parameter isExact: Whether the plan has no other demands.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
-    _ owners: [StoredValue]
+    _ owners: [StoredValue], isExact: Bool
   ) {
     self.entity = entity
     attributes = [property.slot]
@@ -155,6 +175,17 @@ extension IndexUse {
     slots = [property.slot]
     orderedSlots = []
     fixedSlots = owners.count == 1 ? [property.slot] : []
+    // The lists may contain objects of a superclass that declares the relationship.
+    self.isExact = isExact && entity.superentity == nil
+  }
+
+  /// Returns the number of entries that are read.
+  ///
+  /// - Complexity: Reads each page of the index that contains such entries once.
+  func count(_ view: StoreView) throws -> Int {
+    guard let entries = try view.keyspace(keyspace) else { return 0 }
+    let found = try keys.count { try entries.withValue($0) { _ in } != nil }
+    return try ranges.reduce(found) { $0 + (try entries.count($1)) }
   }
 
   /// Returns the estimated number of entries to read.

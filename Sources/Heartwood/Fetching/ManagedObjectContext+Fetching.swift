@@ -39,8 +39,8 @@ extension ManagedObjectContext {
   /// Returns the number of objects that match a request.
   ///
   /// - Throws: The same errors as ``fetch(_:)``.
-  /// - Complexity: The same as ``fetch(_:)``. With neither a predicate nor unsaved changes, no row
-  ///   is read.
+  /// - Complexity: The same as ``fetch(_:)``. Without unsaved changes, no row is read if there is
+  ///   no predicate, or if the entries of one index show which objects match.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -52,9 +52,12 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
     let total: Int
-    if parent == nil, plan.isEverything, !hasOwnChanges || !request.includesPendingChanges {
+    let countsRows = parent == nil && (!hasOwnChanges || !request.includesPendingChanges)
+    if countsRows, plan.isEverything {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
+    } else if countsRows, let use = plan.exactIndexUse(model) {
+      total = try use.count(try currentView())
     } else {
       total = try candidates(plan.counting, request.includesPendingChanges, .number).count
     }

@@ -21,6 +21,11 @@ struct QueryDemand {
 
   let subject: Subject
   let test: Test
+  /// Whether every object that passes the test meets the condition, except for objects whose value
+  /// equals the bound of a strict range.
+  var isExact = false
+  /// Whether the range excludes its bound.
+  var isStrict = false
 
   /// Creates the demand that follows from a comparison between a term and a constant, or returns
   /// `nil` if no lookup can perform the test.
@@ -34,12 +39,17 @@ struct QueryDemand {
     case .equal:
       guard constant.isNull || term.holds(constant) else { return nil }
       test = .among([constant])
+      isExact = !constant.isNull
     case .less, .lessOrEqual:
       guard let upper = term.bound(constant, isUpper: true) else { return nil }
       test = .range(nil, upper)
+      isExact = term.holds(constant) && constant.hasNeighbours
+      isStrict = comparison == .less
     case .greater, .greaterOrEqual:
       guard let lower = term.bound(constant, isUpper: false) else { return nil }
       test = .range(lower, nil)
+      isExact = term.holds(constant) && constant.hasNeighbours
+      isStrict = comparison == .greater
     }
   }
 
@@ -51,6 +61,7 @@ struct QueryDemand {
     }
     self.subject = subject
     test = .among(constants)
+    isExact = !constants.contains { $0.isNull || $0.isNotANumber }
   }
 
   init(_ subject: Subject, _ test: Test) {
@@ -120,6 +131,48 @@ extension QueryTerm {
       // towards the inside of the range.
       return .double(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
+    }
+  }
+}
+
+extension StoredValue {
+  /// Whether the value is a finite number or date, so that the next greater and the next smaller
+  /// value of its type exist.
+  fileprivate var hasNeighbours: Bool {
+    switch self {
+    case .integer(let value): value > .min && value < .max
+    case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isFinite
+    default: false
+    }
+  }
+
+  /// Returns the next greater value of the same type.
+  ///
+  /// - Precondition: The value comes from an exact, strict range.
+  var successor: StoredValue { neighbour({ $0 + 1 }, { $0.nextUp }) }
+
+  /// Returns the next smaller value of the same type.
+  ///
+  /// - Precondition: The value comes from an exact, strict range.
+  var predecessor: StoredValue { neighbour({ $0 - 1 }, { $0.nextDown }) }
+
+  private func neighbour(
+    _ integer: (Int64) -> Int64, _ number: (Double) -> Double
+  ) -> StoredValue {
+    switch self {
+    case .integer(let value): .integer(integer(value))
+    case .double(bits: let bits): .double(number(Double(bitPattern: bits)))
+    case .date(bits: let bits): .date(bits: number(Double(bitPattern: bits)).bitPattern)
+    default: self
+    }
+  }
+
+  /// The greatest value of the type that precedes NaN, or `nil` if the type has no NaN.
+  var infinity: StoredValue? {
+    switch self {
+    case .double: .double(.infinity)
+    case .date: .date(bits: Double.infinity.bitPattern)
+    default: nil
     }
   }
 }

@@ -37,7 +37,13 @@ extension QueryResolver {
         result = term { wildcards.match($0.folded(options)) }
         prefix = wildcards.prefix
       } else {
-        result = term { test.holds($0.folded(options), folded) }
+        let pattern = TextPattern(wanted, test, options)
+        if subject.property?.fieldStorageType == .string, let property = subject.property {
+          let location = PropertyLocation(property)
+          result = QueryTerm(name) { try $0.own(location, matches: pattern) }
+        } else {
+          result = term(pattern.matches)
+        }
         if case .begins = test { prefix = folded }
       }
       if options.isEmpty {
@@ -50,7 +56,7 @@ extension QueryResolver {
       guard case .string(let text) = try value(scope),
         case .string(let pattern) = try wanted(scope)
       else { return false }
-      return test.holds(text.folded(options), pattern.folded(options))
+      return TextPattern(pattern, test, options).matches(text)
     }
   }
 
@@ -87,35 +93,18 @@ extension QueryResolver {
 }
 
 extension StringOperator {
-  fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
+  /// Returns whether a string passes the test for `wanted`.
+  func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
     // Strings are compared character by character, so a match never begins or ends within a
-    // character. Every string contains the empty string.
-    case .contains: text.has(wanted)
+    // character. Every string contains the empty string. (Foundation has another `contains`, which
+    // compares Unicode scalars, so this file must not import it.)
+    case .contains: wanted.isEmpty || text.contains(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
     case .like: Wildcards(wanted).match(text)
     case .matches, .containsMatch: false
     }
-  }
-}
-
-extension String {
-  /// Returns whether the string contains `wanted` as a sequence of complete characters.
-  fileprivate func has(_ wanted: String) -> Bool {
-    // In an ASCII string, every byte is a character, except that CR LF is a single character.
-    let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
-    guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
-      return wanted.isEmpty || contains(wanted)
-    }
-    guard let first = wanted.utf8.first else { return true }
-    var rest = utf8[...]
-    while let position = rest.firstIndex(of: first) {
-      rest = rest[position...]
-      if rest.starts(with: wanted.utf8) { return true }
-      rest = rest.dropFirst()
-    }
-    return false
   }
 }
 

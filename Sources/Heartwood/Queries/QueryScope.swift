@@ -96,6 +96,22 @@ final class QueryScope {
     return try own(PropertyLocation(property)) == .string(text)
   }
 
+  /// Returns whether a string property of the subject matches a pattern; `false` if it has no
+  /// value.
+  func own(_ location: PropertyLocation, matches pattern: TextPattern) throws -> Bool {
+    if let record, let storage {
+      if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
+        location.find(storage, record.layout)
+      }
+      if location.found != nil, !record.isNull(location.field) {
+        if let result = pattern.matches(utf8: try record.content(location.field)) { return result }
+        return pattern.matches(try record.text(location.field))
+      }
+    }
+    guard case .string(let text) = try own(location) else { return false }
+    return pattern.matches(text)
+  }
+
   // MARK: Related objects
 
   /// Returns the value of a property of a related object.

@@ -13,6 +13,11 @@ struct EntryRange: Hashable {
     self.upper = upper
   }
 
+  /// Whether the range covers only the requested entries, because its bounds are not shortened.
+  var isExact: Bool {
+    max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
+  }
+
   /// Creates the range of the entries whose keys begin with the given values.
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))

@@ -55,6 +55,20 @@ enum RowsKeyspace {
     }
   }
 
+  /// Returns the number of entries in a range.
+  func count(_ range: EntryRange) throws -> Int {
+    switch self {
+    case .snapshot(let reader): return try reader.count(from: range.lower, upTo: range.upper)
+    case .transaction(let writer):
+      var count = 0
+      try writer.forEach(from: range.lower, upTo: range.upper) { _, _ in
+        count += 1
+        return true
+      }
+      return count
+    }
+  }
+
   /// Returns the approximate number of entries in a range.
   func estimatedCount(_ range: EntryRange) throws -> Int {
     switch self {

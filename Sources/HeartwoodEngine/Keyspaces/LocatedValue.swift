@@ -187,7 +187,7 @@ package struct KeyspaceReads {
     }
   }
 
-  private static func start(
+  static func start(
     _ cursor: TreeCursor, _ lower: Key?, _ upper: Key?, reversed: Bool
   ) throws(StorageError) -> Bool {
     if reversed {

@@ -177,6 +177,21 @@ package final class TreeCursor {
     return stop == node.count
   }
 
+  /// Skips the current and the following entries of the leaf that lie before a key.
+  ///
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
+  ///
+  /// - Parameter end: The key before which to stop, or `nil` to skip all entries of the leaf.
+  /// - Returns: The number of skipped entries, and whether the next leaf may contain more.
+  package func skipLeaf(before end: SearchKey?) -> (count: Int, continues: Bool) {
+    guard isPositioned else { return (0, false) }
+    let first = slot
+    let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
+    slot = node.count &- 1
+    keySlot = -1
+    return (max(stop - first, 0), stop == node.count)
+  }
+
   // MARK: Positions
 
   /// Clears the position, so that the cursor has none if a move fails.

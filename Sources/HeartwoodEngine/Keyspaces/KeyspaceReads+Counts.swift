@@ -14,7 +14,43 @@ extension KeyspaceReads {
   }
 }
 
+extension KeyspaceReads {
+  func count(from lower: Key?, upTo upper: Key?) throws(StorageError) -> Int {
+    let cursor = TreeCursor(view: view, root: root)
+    var count = 0
+    func add(before end: SearchKey?) throws(StorageError) {
+      var isValid = try Self.start(cursor, lower, upper, reversed: false)
+      while isValid {
+        let leaf = cursor.skipLeaf(before: end)
+        count += leaf.count
+        guard leaf.continues else { return }
+        isValid = try cursor.moveToNext()
+      }
+    }
+    guard let upper else {
+      try add(before: nil)
+      return count
+    }
+    try withSearchBytes(upper) { key throws(StorageError) in try add(before: SearchKey(key)) }
+    return count
+  }
+}
+
 extension KeyspaceReader {
+  /// Returns the number of entries in a range of keys.
+  ///
+  /// - Parameters:
+  ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
+  ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
+  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read; `tooLarge` if a bound
+  ///   exceeds the limit for keys.
+  /// - Complexity: Each page of the range is read once. Keys and values are not decoded.
+  public func count(from lower: Key?, upTo upper: Key? = nil) throws -> Int {
+    guard lower != nil || upper != nil else { return try count() }
+    try snapshot.requireCurrent()
+    return try reads.count(from: lower, upTo: upper)
+  }
+
   /// Returns an estimate of the number of entries in a range of keys.
   ///
   /// The estimate helps to choose how to read the entries. It is exact if the range is within one

@@ -1,0 +1,107 @@
+import Foundation
+
+/// A constant string that a condition looks for in other strings.
+///
+/// Most strings are compared as UTF-8 bytes where they are stored, without creating a `String`. The
+/// result is the same as that of comparing character by character.
+struct TextPattern {
+  private let test: StringOperator
+  private let options: StringOptions
+  /// The text to find, folded as the options require.
+  private let text: String
+  private let bytes: [UInt8]
+  /// Whether the text is ASCII and contains no part of a line end (CR LF is one character).
+  private let isPlain: Bool
+  /// Whether the text contains an ASCII character that is canonically equivalent to a character
+  /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
+  private let hasEquivalents: Bool
+  /// The position of the byte to search for, which is one that is probably rare.
+  private let anchor: Int
+
+  /// The most frequent bytes of texts, beginning with the most frequent one.
+  private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
+
+  init(_ text: String, _ test: StringOperator, _ options: StringOptions) {
+    self.test = test
+    self.options = options
+    self.text = text.folded(options)
+    bytes = Array(self.text.utf8)
+    isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
+    hasEquivalents = bytes.contains { [0x3B, 0x4B, 0x60].contains($0) }
+    let ranks = bytes.map { Self.frequentBytes.firstIndex(of: $0) ?? Self.frequentBytes.count }
+    anchor = ranks.indices.max { ranks[$0] < ranks[$1] } ?? 0
+  }
+
+  /// Returns whether a string passes the test.
+  func matches(_ other: String) -> Bool {
+    var other = other
+    let result = other.withUTF8 { matches(utf8: UnsafeRawBufferPointer($0)) }
+    return result ?? test.holds(other.folded(options), text)
+  }
+
+  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if that depends
+  /// on its characters.
+  func matches(utf8 content: UnsafeRawBufferPointer) -> Bool? {
+    guard isPlain else { return nil }
+    if options.isEmpty, case .contains = test {
+      let isFound = isIn(content)
+      // In a string that is not ASCII, the bytes can be part of a longer character, or equivalent
+      // characters can have other bytes.
+      if isFound || hasEquivalents { return Self.isASCII(content) ? isFound : nil }
+      return false
+    }
+    guard Self.isASCII(content) else { return nil }
+    let last = content.count - bytes.count
+    guard last >= 0 else { return false }
+    switch test {
+    case .begins: return isText(content, at: 0)
+    case .ends: return isText(content, at: last)
+    case .contains: return (0...last).contains { isText(content, at: $0) }
+    case .like, .matches, .containsMatch: return nil
+    }
+  }
+
+  /// Returns whether the text, with case folded if required, is at an offset of ASCII bytes.
+  private func isText(_ content: UnsafeRawBufferPointer, at offset: Int) -> Bool {
+    let ignoresCase = options.contains(.ignoresCase)
+    for index in bytes.indices {
+      var byte = content[offset + index]
+      if ignoresCase, byte >= 0x41, byte <= 0x5A { byte |= 0x20 }
+      if byte != bytes[index] { return false }
+    }
+    return true
+  }
+
+  /// Returns whether the text is anywhere in the bytes.
+  private func isIn(_ content: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.isEmpty else { return true }
+    // The C library searches for a byte with vector instructions, also in a debug build.
+    var start = anchor
+    let end = content.count - (bytes.count - 1 - anchor)
+    while start < end, let base = content.baseAddress,
+      let found = memchr(base + start, Int32(bytes[anchor]), end - start)
+    {
+      let position = UnsafeRawPointer(found) - base
+      let isHere = bytes.withUnsafeBytes { bytes in
+        bytes.baseAddress.map { memcmp(base + (position - anchor), $0, bytes.count) == 0 } ?? true
+      }
+      if isHere { return true }
+      start = position + 1
+    }
+    return false
+  }
+
+  private static func isASCII(_ content: UnsafeRawBufferPointer) -> Bool {
+    var offset = 0
+    while offset + 8 <= content.count {
+      let word = content.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if word & 0x8080_8080_8080_8080 != 0 { return false }
+      offset += 8
+    }
+    while offset < content.count {
+      if content[offset] >= 0x80 { return false }
+      offset += 1
+    }
+    return true
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Counts from an index")
+struct IndexCountTests {
+  private static let long = String(repeating: "e\u{301}", count: 900)
+  private static let names = ["", "a", "b", "\u{e9}", "e\u{301}", long, long + "a", long + "b"]
+  private static let weights = [
+    0, -0.0, 1, -1, 0.5, .nan, .infinity, -.infinity, .leastNonzeroMagnitude,
+    .greatestFiniteMagnitude,
+  ]
+  private static let ranks: [Int?] = [nil, 0, 1, -1, .min, .max]
+  private static let operators = ["==", "<", "<=", ">", ">=", "!="]
+
+  /// Saves animals and dogs with odd values, and returns them in a context without changes.
+  private func fixture(seed: UInt64) throws -> (GraphFixture, ManagedObjectContext) {
+    var random = SeededGenerator(seed: seed)
+    let fixture = try GraphFixture(animals)
+    let context = fixture.context()
+    let homes = (0..<3).map { _ in Home(context: context) }
+    for number in 0..<80 {
+      let animal = number % 3 == 0 ? Dog(context: context) : Animal(context: context)
+      animal.name = Self.names[random.below(Self.names.count)]
+      animal.weight = Self.weights[random.below(Self.weights.count)]
+      animal.rank = Self.ranks[random.below(Self.ranks.count)]
+      animal.legs = random.below(3)
+      animal.home = random.isTrue(in256: 100) ? nil : homes[random.below(3)]
+    }
+    try context.save()
+    return (fixture, fixture.context())
+  }
+
+  /// Compares the count with the number of fetched objects, for animals and for dogs.
+  private func check(
+    _ context: ManagedObjectContext, _ format: String, _ arguments: [any Sendable], _ label: String
+  ) throws {
+    func check<M: Animal>(_ type: M.Type, includesSubentities: Bool) throws {
+      var request = FetchRequest<M>()
+      request.predicate = try QueryPredicate<M>(format: format, arguments: arguments)
+      request.includesSubentities = includesSubentities
+      let (count, found) = (try context.count(for: request), try context.fetch(request))
+      #expect(count == found.count, "\(label): \(format) \(arguments), \(type)")
+    }
+    try check(Animal.self, includesSubentities: true)
+    try check(Animal.self, includesSubentities: false)
+    try check(Dog.self, includesSubentities: true)
+  }
+
+  @Test(.evidence("P-09"), .evidence("FO-02"), arguments: TestScale.seeds(quick: 2, all: 20))
+  func `equal the number of fetched objects`(seed: UInt64) throws {
+    let (_, context) = try fixture(seed: seed)
+    let label = "seed \(seed)"
+    for comparison in Self.operators {
+      for name in Self.names { try check(context, "name \(comparison) %@", [name], label) }
+      for weight in Self.weights {
+        try check(context, "weight \(comparison) %@", [weight], label)
+        try check(context, "weight \(comparison) %@ AND weight >= 0", [weight], label)
+        try check(context, "legs \(comparison) %@", [weight], label)
+      }
+      for rank in Self.ranks {
+        if let rank {
+          try check(context, "rank \(comparison) %@", [rank], label)
+          try check(context, "rank \(comparison) %@ AND rank < 1", [rank], label)
+          try check(context, "rank == 1 AND legs \(comparison) %@", [rank], label)
+          try check(context, "rank == %@ AND rank == 1", [rank], label)
+        }
+        try check(context, "rank == %@ AND legs \(comparison) 1", [rank], label)
+      }
+    }
+    for home in try context.fetch(FetchRequest<Home>()) {
+      try check(context, "home == %@", [home.objectID], label)
+      try check(context, "home == %@ AND legs > 0", [home.objectID], label)
+    }
+    try check(context, "name IN %@", [["a", "a", "\u{e9}", Self.long]], label)
+    try check(context, "name IN %@ AND name != 'a'", [["a", "b"]], label)
+    try check(context, "rank IN %@ AND legs == 1", [[1, 0, 1]], label)
+    try check(context, "NOT legs < 1 OR legs == 2", [], label)
+  }
+
+  @Test(.evidence("FO-02")) func `read no row`() throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
+    do {
+      let container = try PersistentContainer(url: URL(filePath: path), schema: animals)
+      let context = container.newContext()
+      for number in 0..<3000 {
+        let animal = Animal(context: context)
+        (animal.legs, animal.alias) = (number % 10, String(repeating: "x", count: 300))
+      }
+      try context.save()
+    }
+    let reopened = try PersistentContainer(url: URL(filePath: path), schema: animals)
+    let fresh = reopened.newContext()
+    let before = reopened.store.statistics.activity.verifiedPageCount
+    #expect(try fresh.count(for: FetchRequest<Animal>(where: #Predicate { $0.legs == 4 })) == 300)
+    #expect(try fresh.count(for: FetchRequest<Animal>(where: #Predicate { $0.legs > 4 })) == 1500)
+    // The rows take about 300 pages.
+    #expect(reopened.store.statistics.activity.verifiedPageCount - before < 40)
+    _ = try fresh.fetch(FetchRequest<Animal>())
+    #expect(reopened.store.statistics.activity.verifiedPageCount - before > 250)
+    #expect(try reopened.store.verify().findings == [])
+  }
+}
