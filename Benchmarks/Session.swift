@@ -65,7 +65,8 @@ struct Session {
     case .readWhileHeld: try readWhileHeld(workload)
     case .graphInsert, .graphBatchInsert, .graphRead:
       try add(workload, "rows/s", graph.measure(workload), engines: graph.engines.map(\.name))
-    case .graphFind, .graphLookup, .graphNewest:
+    case .graphFind, .graphLookup, .graphNewest, .graphCount, .graphContains, .graphSave,
+      .graphDelete:
       try add(workload, "fetches/s", graph.measure(workload), engines: graph.engines.map(\.name))
     }
   }

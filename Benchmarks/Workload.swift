@@ -27,6 +27,10 @@ enum Workload: String, CaseIterable {
   case graphFind = "graph-find"
   case graphLookup = "graph-lookup"
   case graphNewest = "graph-newest"
+  case graphCount = "graph-count"
+  case graphContains = "graph-contains"
+  case graphSave = "graph-save"
+  case graphDelete = "graph-delete"
   case liveResults = "live-results"
   case pinnedImport = "pinned-import"
   case redb = "redb"
@@ -87,6 +91,10 @@ enum Workload: String, CaseIterable {
     case .ycsbF: "YCSB F: half reads, half reads that are followed by an update"
     case .uniformReads: "random point reads of the YCSB records, each equally likely"
     case .readWhileHeld: "reads while a thread commits and a snapshot is held; disk space over time"
+    case .graphCount: "counts of the quakes in a range of times, through the index of times"
+    case .graphContains: "counts of the quakes whose place contains a text, without an index"
+    case .graphSave: "saves of one change to one quake each, durable"
+    case .graphDelete: "deletions of 5,000 quakes in one save"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }
   }

@@ -29,6 +29,14 @@ protocol GraphStore: AnyObject {
   /// Fetches the newest 100 quakes of this magnitude and above, and repeats the fetch `times`
   /// times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
+  /// Counts the quakes from the first time up to the second, in seconds since 2001, for each range.
+  func countQuakes(in ranges: [Range<Double>]) throws -> UInt64
+  /// Counts the quakes whose place contains each text.
+  func countQuakes(containing texts: [String]) throws -> UInt64
+  /// Changes the depth of each quake in a durable transaction of its own.
+  func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws
+  /// Deletes quakes in one durable transaction.
+  func deleteQuakes(_ codes: ArraySlice<String>) throws
   /// Checks that the store is intact, and closes it.
   func finish() throws
 }

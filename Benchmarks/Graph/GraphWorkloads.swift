@@ -23,6 +23,10 @@ final class GraphWorkloads {
   private static let mostRows = 200_000
   private static let lookupsPerTurn = 1024
   private static let queriesPerTurn = 4
+  private static let countsPerTurn = 16
+  private static let savesPerTurn = 100
+  private static let deletionsPerTurn = 5000
+  private static let texts = ["km N of", "Alaska", "xyz"]
   /// The minimum magnitude in the workload that fetches the newest quakes.
   private static let magnitude: Float = 4.5
 
@@ -79,9 +83,49 @@ final class GraphWorkloads {
       return try Alternation.Turn(Self.queriesPerTurn) {
         try store.findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
       }
+    case .graphCount:
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(Self.countsPerTurn) {
+        try store.countQuakes(in: timeRanges(of: round))
+      }
+    case .graphContains:
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(Self.texts.count) {
+        try store.countQuakes(containing: Self.texts)
+      }
+    case .graphSave:
+      let store = try loadedStore(of: engine)
+      let codes = codes(of: round).prefix(Self.savesPerTurn)
+      return try Alternation.Turn(codes.count) {
+        try store.changeQuakes(codes, depth: Float(round))
+        return 0
+      }
+    case .graphDelete:
+      let codes = shuffledCodes.prefix(Self.deletionsPerTurn)
+      return try change(engine, codes.count) { try $0.deleteQuakes(codes) }
     default: preconditionFailure("\(workload.rawValue) is not an object workload.")
     }
   }
+
+  /// Returns the ranges of times of a round, each with about a tenth of the quakes.
+  private func timeRanges(of round: Int) -> [Range<Double>] {
+    var random = RandomNumbers(seed: UInt64(round))
+    return (0..<Self.countsPerTurn).map { _ in
+      let first = Double(random.next() % 900) / 1000
+      return moment(first)..<moment(first + 0.1)
+    }
+  }
+
+  /// Returns the time at a share of the time between the first and the last quake.
+  private func moment(_ share: Double) -> Double {
+    let (first, last) = times
+    return first + (last - first) * share
+  }
+
+  private lazy var times: (first: Double, last: Double) = {
+    let all = quakes.map(\.seconds)
+    return (all.min() ?? 0, all.max() ?? 1)
+  }()
 
   /// Returns the codes of the quakes to find in a round.
   private func codes(of round: Int) -> ArraySlice<String> {
@@ -112,6 +156,23 @@ final class GraphWorkloads {
       return 0
     }
     let turn = Alternation.Turn(count, filling.duration, hash: try check(store))
+    try store.finish()
+    return turn
+  }
+
+  /// Runs a turn that changes the quakes of a new store, and times only the change.
+  private func change(
+    _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void
+  ) throws -> Alternation.Turn {
+    let name = StoreDirectory.graph("new-" + engines[engine].name)
+    let store = try engines[engine].makeStore(in: directory.path + "/" + name)
+    defer { try? directory.remove(name) }
+    try store.insertQuakes(quakes)
+    try store.checkpoint()
+    let turn = try Alternation.Turn(count) {
+      try body(store)
+      return 0
+    }
     try store.finish()
     return turn
   }

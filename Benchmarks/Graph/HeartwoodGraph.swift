@@ -113,6 +113,59 @@ private final class HeartwoodGraphStore: GraphStore {
     }
   }
 
+  func countQuakes(in ranges: [Range<Double>]) throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for range in ranges {
+        let start = Date(timeIntervalSinceReferenceDate: range.lowerBound)
+        let end = Date(timeIntervalSinceReferenceDate: range.upperBound)
+        let request = FetchRequest<GraphQuake>(
+          where: #Predicate { $0.time >= start && $0.time < end })
+        hash = fold(hash, UInt64(try context.count(for: request)))
+      }
+      return hash
+    }
+  }
+
+  func countQuakes(containing texts: [String]) throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for text in texts {
+        let request = FetchRequest<GraphQuake>(where: #Predicate { $0.place.contains(text) })
+        hash = fold(hash, UInt64(try context.count(for: request)))
+      }
+      return hash
+    }
+  }
+
+  func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws {
+    let context = container.newContext()
+    try context.performAndWait {
+      for code in codes {
+        guard let quake = try context.existingObject(where: \GraphQuake.code, equals: code) else {
+          throw BenchFailure("The quake \(code) was inserted, but a lookup did not find it.")
+        }
+        quake.depth = depth
+        try context.save()
+      }
+    }
+  }
+
+  func deleteQuakes(_ codes: ArraySlice<String>) throws {
+    let context = container.newContext()
+    try context.performAndWait {
+      let codes = Array(codes)
+      for quake in try context.fetch(
+        FetchRequest<GraphQuake>(where: #Predicate { codes.contains($0.code) }))
+      {
+        context.delete(quake)
+      }
+      try context.save()
+    }
+  }
+
   func finish() throws {
     let findings = try container.store.verify().findings
     guard findings.isEmpty else {

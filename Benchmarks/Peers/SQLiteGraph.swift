@@ -22,6 +22,10 @@ private final class SQLiteGraphStore: GraphStore {
   private let allItems: SQLiteStatement
   private let quakeOfCode: SQLiteStatement
   private let newestQuakes: SQLiteStatement
+  private let countInRange: SQLiteStatement
+  private let countContaining: SQLiteStatement
+  private let changeDepth: SQLiteStatement
+  private let deleteQuake: SQLiteStatement
 
   private static let setUp = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
@@ -64,6 +68,12 @@ private final class SQLiteGraphStore: GraphStore {
       SELECT \(Self.quakeColumns) FROM quake WHERE magnitude >= ?
       ORDER BY time DESC LIMIT \(newestQuakeCount)
       """)
+    countInRange = try SQLiteStatement(
+      database, "SELECT count(*) FROM quake WHERE time >= ? AND time < ?")
+    countContaining = try SQLiteStatement(
+      database, "SELECT count(*) FROM quake WHERE instr(place, ?) > 0")
+    changeDepth = try SQLiteStatement(database, "UPDATE quake SET depth = ?2 WHERE code = ?1")
+    deleteQuake = try SQLiteStatement(database, "DELETE FROM quake WHERE code = ?")
   }
 
   func insertItems(_ count: Int) throws {
@@ -132,6 +142,51 @@ private final class SQLiteGraphStore: GraphStore {
       newestQuakes.reset()
     }
     return hash
+  }
+
+  func countQuakes(in ranges: [Range<Double>]) throws -> UInt64 {
+    var hash: UInt64 = 0
+    for range in ranges {
+      countInRange.bind(range.lowerBound, at: 1)
+      countInRange.bind(range.upperBound, at: 2)
+      _ = try countInRange.step()
+      hash = fold(hash, UInt64(countInRange.integer(0)))
+      countInRange.reset()
+    }
+    return hash
+  }
+
+  func countQuakes(containing texts: [String]) throws -> UInt64 {
+    var hash: UInt64 = 0
+    for text in texts {
+      try countContaining.binding(text) {
+        _ = try countContaining.step()
+        hash = fold(hash, UInt64(countContaining.integer(0)))
+        countContaining.reset()
+      }
+    }
+    return hash
+  }
+
+  func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws {
+    for code in codes {
+      try changeDepth.binding(code) {
+        changeDepth.bind(Double(depth), at: 2)
+        _ = try changeDepth.step()
+        changeDepth.reset()
+      }
+    }
+  }
+
+  func deleteQuakes(_ codes: ArraySlice<String>) throws {
+    try database.run("BEGIN IMMEDIATE")
+    for code in codes {
+      try deleteQuake.binding(code) {
+        _ = try deleteQuake.step()
+        deleteQuake.reset()
+      }
+    }
+    try database.run("COMMIT")
   }
 
   func finish() throws {

@@ -23,13 +23,21 @@ struct FetchPlan {
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
     section: AnyKeyPath? = nil
   ) throws {
+    try self.init(
+      request, request.predicate?.expression(in: model.schema), model, renumbered, section: section)
+  }
+
+  /// Resolves a request whose predicate has already been translated into an expression.
+  init<M>(
+    _ request: FetchRequest<M>, _ expression: QueryExpression?, _ model: StoreModel,
+    _ renumbered: RenumberedObjects, section: AnyKeyPath? = nil
+  ) throws {
     let entity = try model.schema.requiredEntity(of: M.self)
     let storages =
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
-    let terms = try Self.conjuncts(of: request.predicate?.expression(in: model.schema))
-      .map { try resolver.resolve($0) }
+    let terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
     let conditions = try terms.map { try resolver.condition($0) }
     order = try FetchOrder(request.sortDescriptors, resolver, section: section)
     limit = request.end

@@ -64,8 +64,11 @@ extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
   /// If restricting a further attribute would require more lookups, that attribute is not
-  /// restricted.
-  private static let maxLookups = 1000
+  /// restricted. More lookups are allowed in a unique index of one attribute, because the number of
+  /// entries that they yield need not be estimated.
+  private static func maxLookups(_ index: IndexDescription) -> Int {
+    index.isUnique && index.slots.count == 1 ? 50_000 : 1000
+  }
 
   /// The names of the attributes, separated by commas.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
@@ -94,7 +97,8 @@ extension IndexUse {
     var prefixes: [[StoredValue]] = [[]]
     var used: [Int] = []
     for slot in index.slots {
-      guard let values = demands[slot]?.values, values.count * prefixes.count <= Self.maxLookups
+      guard let values = demands[slot]?.values,
+        values.count * prefixes.count <= Self.maxLookups(index)
       else { break }
       prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }
       used.append(slot)

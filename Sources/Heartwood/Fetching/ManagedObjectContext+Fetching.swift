@@ -15,7 +15,14 @@ extension ManagedObjectContext {
     if let storeContext = otherStoreContext(for: M.self) { return try storeContext.fetch(request) }
     try mergeAutomatically()
     let start = ContinuousClock.now
-    let plan = try FetchPlan(request, model, renumbered)
+    let expression = try request.predicate?.expression(in: model.schema)
+    if let expression, let lookup = try uniqueLookup(request, expression) {
+      guard let found = try storedObject(with: lookup.value, lookup.index) as? M,
+        request.includes(found)
+      else { return [] }
+      return [found]
+    }
+    let plan = try FetchPlan(request, expression, model, renumbered)
     // Convert to an array of `M` only at the end, because appending to an array of a generic class
     // takes as long as filling an object.
     var found: [ManagedObject] = []

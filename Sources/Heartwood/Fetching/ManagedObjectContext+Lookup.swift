@@ -58,4 +58,58 @@ extension ManagedObjectContext {
     if let found, found.isFault { fire(found) }
     return found
   }
+
+  // MARK: Fetches that are lookups
+
+  /// Returns the unique value that the objects of a request must have, with its index, or `nil` if
+  /// the request is not a lookup of a single unique value in the store.
+  ///
+  /// Such a fetch needs no plan, and resolving one takes longer than the lookup.
+  func uniqueLookup<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ expression: QueryExpression
+  ) throws -> (value: StoredValue, index: IndexDescription)? {
+    guard parent == nil, !hasOwnChanges || !request.includesPendingChanges,
+      request.isUnsortedAndComplete, ContextLog.level == .off,
+      case .comparison(let first, .equal, let second, let options) = expression, options.isEmpty
+    else { return nil }
+    let entity = try model.schema.requiredEntity(of: M.self)
+    let (property, value): (PropertyDescription?, StoredValue)
+    switch (first, second) {
+    case (.property(.variable(0), let name), .constant(let constant)),
+      (.constant(let constant), .property(.variable(0), let name)):
+      (property, value) = (name.property(of: entity), constant.value)
+    default: return nil
+    }
+    // Other types have several representations of a value, or need a conversion.
+    switch (property?.fieldStorageType, value) {
+    case (.string, .string), (.uuid, .uuid), (.int64, .integer): break
+    default: return nil
+    }
+    guard let slot = property?.slot,
+      let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [slot] }),
+      !EntryKey.isShortened([value], isUnique: true)
+    else { return nil }
+    return (value, index)
+  }
+}
+
+extension QueryProperty {
+  /// Returns the property of an entity, or `nil` if it belongs to another entity.
+  fileprivate func property(of entity: EntityDescription) -> PropertyDescription? {
+    switch self {
+    case .name(let name): entity.properties.first { $0.name == name }
+    case .known(let property, let owner): owner === entity ? property : nil
+    }
+  }
+}
+
+extension FetchRequest {
+  /// Whether the request has no sort descriptors, limit, offset or prefetched relationships.
+  fileprivate var isUnsortedAndComplete: Bool {
+    sortDescriptors.isEmpty && fetchLimit == nil && fetchOffset == 0
+      && relationshipKeyPathsForPrefetching.isEmpty
+  }
+
+  /// Returns whether the request covers the class of an object.
+  func includes(_ object: M) -> Bool { includesSubentities || type(of: object) == M.self }
 }

@@ -85,4 +85,38 @@ struct LookupModelTests {
       }
     }
   }
+
+  @Test(.evidence("FO-02"), .evidence("P-09"))
+  func `fetching a unique value equals fetching with a further condition`() throws {
+    let fixture = try GraphFixture(crates)
+    let long = String(repeating: "x", count: 3000)
+    let codes: [String?] = ["", "a", "e\u{301}", "a\u{0}b", long, nil]
+    let context = fixture.context()
+    for (number, code) in codes.enumerated() {
+      let crate = number % 2 == 0 ? Crate(context: context) : SealedCrate(context: context)
+      (crate.code, crate.number) = (code, number)
+    }
+    try context.save()
+    let clean = fixture.context()
+    func check<M: Crate>(_ type: M.Type, includesSubentities: Bool) throws {
+      for code in codes + ["\u{e9}", "b", long + "x"] {
+        let least = Int.min
+        var requests = [
+          FetchRequest<M>(where: #Predicate { $0.code == code }),
+          FetchRequest<M>(where: #Predicate { code == $0.code }),
+          FetchRequest<M>(where: #Predicate { $0.code == code && $0.number >= least }),
+        ]
+        for index in requests.indices { requests[index].includesSubentities = includesSubentities }
+        let found = try requests.map { try clean.fetch($0) }
+        #expect(found[0] == found[2] && found[1] == found[2], "\(code ?? "nil"), \(type)")
+        for one in requests {
+          #expect(try clean.fetchObjectIDs(one) == found[2].map(\.objectID))
+          #expect(try clean.count(for: one) == found[2].count)
+        }
+      }
+    }
+    try check(Crate.self, includesSubentities: true)
+    try check(Crate.self, includesSubentities: false)
+    try check(SealedCrate.self, includesSubentities: true)
+  }
 }
