@@ -17,6 +17,19 @@ protocol Work: Sendable {
   var hash: UInt64 { get }
 }
 
+/// A workload whose turns are steps of a walk through data.
+protocol WalkingWork: Work {
+  var walk: Walk { get set }
+}
+
+extension WalkingWork {
+  var warmUpTurnCount: Int { walk.turnCount }
+  var operationsPerTurn: Int {
+    get { walk.step }
+    set { walk.step = newValue }
+  }
+}
+
 /// Returns the hash that results from folding `word` into `hash`.
 @inline(__always)
 func fold(_ hash: UInt64, _ word: UInt64) -> UInt64 {

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
 /// Random point reads by row number.
-struct LMDBIntegerReads: Work {
+struct LMDBIntegerReads: WalkingWork {
   let reader: LMDBReader
   let numbers: [Int64]
   var walk: Walk
@@ -11,12 +11,6 @@ struct LMDBIntegerReads: Work {
     self.reader = reader
     self.numbers = numbers
     walk = Walk(through: numbers.count, from: position)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -38,7 +32,7 @@ struct LMDBIntegerReads: Work {
 }
 
 /// Point reads, each of which first renews the read transaction to see the newest state.
-struct LMDBSnapshotPerRead: Work {
+struct LMDBSnapshotPerRead: WalkingWork {
   let reader: LMDBReader
   let numbers: [Int64]
   var walk: Walk
@@ -49,12 +43,6 @@ struct LMDBSnapshotPerRead: Work {
     self.numbers = numbers
     walk = Walk(through: numbers.count)
     reader.environment.library.reset(reader.transaction)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -78,7 +66,7 @@ struct LMDBSnapshotPerRead: Work {
 }
 
 /// Random point reads by code.
-struct LMDBStringReads: Work {
+struct LMDBStringReads: WalkingWork {
   let reader: LMDBReader
   let keys: [QuakeRows.CodeKey]
   var walk: Walk
@@ -88,12 +76,6 @@ struct LMDBStringReads: Work {
     self.reader = reader
     self.keys = keys
     walk = Walk(through: keys.count)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {

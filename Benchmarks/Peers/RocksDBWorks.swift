@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
 /// Random point reads by row number.
-struct RocksDBIntegerReads: Work {
+struct RocksDBIntegerReads: WalkingWork {
   let reader: RocksDBReader
   let numbers: [Int64]
   var walk: Walk
@@ -12,12 +12,6 @@ struct RocksDBIntegerReads: Work {
     self.reader = reader
     self.numbers = numbers
     walk = Walk(through: numbers.count, from: position)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -36,7 +30,7 @@ struct RocksDBIntegerReads: Work {
 }
 
 /// Random point reads by code.
-struct RocksDBStringReads: Work {
+struct RocksDBStringReads: WalkingWork {
   let reader: RocksDBReader
   let keys: [QuakeRows.CodeKey]
   var walk: Walk
@@ -48,12 +42,6 @@ struct RocksDBStringReads: Work {
     self.keys = keys
     walk = Walk(through: keys.count)
     key = RocksDBRowKey(keys.first?.code ?? "")
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {

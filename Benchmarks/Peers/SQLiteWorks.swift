@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
 /// Random point reads by row number.
-struct SQLiteIntegerReads: Work {
+struct SQLiteIntegerReads: WalkingWork {
   let statement: SQLiteStatement
   let numbers: [Int64]
   var walk: Walk
@@ -11,12 +11,6 @@ struct SQLiteIntegerReads: Work {
     self.statement = statement
     self.numbers = numbers
     walk = Walk(through: numbers.count, from: position)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -35,7 +29,7 @@ struct SQLiteIntegerReads: Work {
 }
 
 /// Random point reads by code.
-struct SQLiteStringReads: Work {
+struct SQLiteStringReads: WalkingWork {
   let statement: SQLiteStatement
   let keys: [QuakeRows.CodeKey]
   var walk: Walk
@@ -45,12 +39,6 @@ struct SQLiteStringReads: Work {
     self.statement = statement
     self.keys = keys
     walk = Walk(through: keys.count)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
 /// Random point reads by row number through one pinned snapshot.
-struct IntegerReads: Work {
+struct IntegerReads: WalkingWork {
   let snapshot: Snapshot
   let numbers: [Int64]
   var walk: Walk
@@ -11,12 +11,6 @@ struct IntegerReads: Work {
     self.snapshot = snapshot
     self.numbers = numbers
     walk = Walk(through: numbers.count, from: position)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -77,7 +71,7 @@ struct IntegerReadsTogether: Work {
 }
 
 /// Random point reads by 16-byte string key through one pinned snapshot.
-struct StringReads: Work {
+struct StringReads: WalkingWork {
   let snapshot: Snapshot
   let keys: [QuakeRows.CodeKey]
   var walk: Walk
@@ -87,12 +81,6 @@ struct StringReads: Work {
     self.snapshot = snapshot
     self.keys = keys
     walk = Walk(through: keys.count)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {
@@ -111,7 +99,7 @@ struct StringReads: Work {
 }
 
 /// Point reads, each of which takes and releases its own snapshot.
-struct SnapshotPerRead: Work {
+struct SnapshotPerRead: WalkingWork {
   let store: Store
   let numbers: [Int64]
   var walk: Walk
@@ -121,12 +109,6 @@ struct SnapshotPerRead: Work {
     self.store = store
     self.numbers = numbers
     walk = Walk(through: numbers.count)
-  }
-
-  var warmUpTurnCount: Int { walk.turnCount }
-  var operationsPerTurn: Int {
-    get { walk.step }
-    set { walk.step = newValue }
   }
 
   mutating func turn() throws -> Int {

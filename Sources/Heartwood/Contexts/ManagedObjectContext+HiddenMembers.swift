@@ -47,30 +47,32 @@ extension ManagedObjectContext {
   ) throws -> [ObjectNumber] {
     if let known = storedRelations.related[object.number] { return known }
     var numbers: [ObjectNumber] = []
-    for property in object.entityDescription?.relationships ?? []
-    where hidesDeletedObjects(inverseOf: property) {
-      if let parent {
-        guard let original = parent.object(object.number), !original.isDeleted else { continue }
-        numbers += parent.related(to: original, property).map(\.number)
-      } else if let view {
-        numbers += try storedRelations(of: object.number, property, view)
+    if parent?.object(object.number)?.isDeleted != true {
+      for property in object.entityDescription?.relationships ?? []
+      where hidesDeletedObjects(inverseOf: property) {
+        numbers +=
+          property.isReference
+          ? try storedTarget(of: object, property, view) : try storedMembers(of: object, property)
       }
     }
     storedRelations.related[object.number] = numbers
     return numbers
   }
 
-  private func storedRelations(
-    of number: ObjectNumber, _ property: PropertyDescription, _ view: StoreView
+  /// Returns the number of the target that a to-one relationship has in the store or the parent, if
+  /// there is one.
+  private func storedTarget(
+    of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {
-    guard let storage = model.storage(of: number) else { return [] }
-    guard case .toOne = property.kind else {
-      let keyspace = model.memberKeyspace(property, of: storage.entity)
-      return try view.numbers(in: keyspace, [.integer(number.bits)])
+    if let parent {
+      return parent.object(object.number).map { parent.related(to: $0, property).map(\.number) }
+        ?? []
     }
-    let target = try view.withRecord(number, storage) { try storage.value(property.slot, $0) }
-    guard case .integer(let bits) = target else { return [] }
-    return [ObjectNumber(bits: bits)]
+    guard let view, let storage = model.storage(of: object.number) else { return [] }
+    let target = try view.withRecord(object.number, storage) {
+      try storage.value(property.slot, $0)
+    }
+    return target?.reference.map { [$0] } ?? []
   }
 
   /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in

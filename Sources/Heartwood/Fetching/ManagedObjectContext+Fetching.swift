@@ -13,6 +13,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     if let storeContext = otherStoreContext(for: M.self) { return try storeContext.fetch(request) }
+    try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)

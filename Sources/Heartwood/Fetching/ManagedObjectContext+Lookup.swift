@@ -28,8 +28,7 @@ extension ManagedObjectContext {
     try requireReadable()
     let entity = try model.schema.requiredEntity(of: M.self)
     let property = try model.schema.property(keyPath, of: entity)
-    let index = entity.indexes.first { $0.isUnique && $0.slots == [property.slot] }
-    guard let index else {
+    guard let index = entity.uniqueIndex(of: property) else {
       throw ObjectGraphError(
         .unknownProperty,
         "No Unique rule covers \(entity.name).\(property.name) alone. Declare "
@@ -85,11 +84,17 @@ extension ManagedObjectContext {
     case (.string, .string), (.uuid, .uuid), (.int64, .integer): break
     default: return nil
     }
-    guard let slot = property?.slot,
-      let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [slot] }),
+    guard let property, let index = entity.uniqueIndex(of: property),
       !EntryKey.isShortened([value], isUnique: true)
     else { return nil }
     return (value, index)
+  }
+}
+
+extension EntityDescription {
+  /// Returns the unique index of a property alone, or `nil` if there is none.
+  fileprivate func uniqueIndex(of property: PropertyDescription) -> IndexDescription? {
+    indexes.first { $0.isUnique && $0.slots == [property.slot] }
   }
 }
 

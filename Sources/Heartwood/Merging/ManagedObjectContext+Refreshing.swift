@@ -201,7 +201,7 @@ extension ManagedObjectContext {
 
   /// Returns the members of a relationship in the parent context, or in the generation being read
   /// if there is no parent.
-  private func storedMembers(
+  func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> [ObjectNumber] {
     if let parent {

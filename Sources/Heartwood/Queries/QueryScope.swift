@@ -72,14 +72,22 @@ final class QueryScope {
     guard let record else {
       return try object.map { try Self.value(location.property, $0) } ?? .null
     }
-    if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
-      guard let storage else { return .null }
-      location.find(storage, record.layout)
-    }
+    guard find(location, in: record) else { return .null }
     guard let found = location.found else { return location.constant }
     let value = try record.value(location.field, found)
     if case .null = value { return location.constant }
     return value
+  }
+
+  /// Updates a location for the layout of the subject's record, and returns `false` if there is no
+  /// entity.
+  @inline(__always)
+  private func find(_ location: PropertyLocation, in record: RecordView) -> Bool {
+    if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
+      guard let storage else { return false }
+      location.find(storage, record.layout)
+    }
+    return true
   }
 
   /// Returns whether a property of the subject equals the string `text`.
@@ -99,14 +107,11 @@ final class QueryScope {
   /// Returns whether a string property of the subject matches a pattern; `false` if it has no
   /// value.
   func own(_ location: PropertyLocation, matches pattern: TextPattern) throws -> Bool {
-    if let record, let storage {
-      if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
-        location.find(storage, record.layout)
-      }
-      if location.found != nil, !record.isNull(location.field) {
-        if let result = pattern.matches(utf8: try record.content(location.field)) { return result }
-        return pattern.matches(try record.text(location.field))
-      }
+    if let record, find(location, in: record), location.found != nil,
+      !record.isNull(location.field)
+    {
+      if let result = pattern.matches(utf8: try record.content(location.field)) { return result }
+      return pattern.matches(try record.text(location.field))
     }
     guard case .string(let text) = try own(location) else { return false }
     return pattern.matches(text)

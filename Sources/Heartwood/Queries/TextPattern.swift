@@ -47,10 +47,10 @@ struct TextPattern {
       let isFound = isIn(content)
       // In a string that is not ASCII, the bytes can be part of a longer character, or equivalent
       // characters can have other bytes.
-      if isFound || hasEquivalents { return Self.isASCII(content) ? isFound : nil }
+      if isFound || hasEquivalents { return content.isASCII ? isFound : nil }
       return false
     }
-    guard Self.isASCII(content) else { return nil }
+    guard content.isASCII else { return nil }
     let last = content.count - bytes.count
     guard last >= 0 else { return false }
     switch test {
@@ -89,19 +89,5 @@ struct TextPattern {
       start = position + 1
     }
     return false
-  }
-
-  private static func isASCII(_ content: UnsafeRawBufferPointer) -> Bool {
-    var offset = 0
-    while offset + 8 <= content.count {
-      let word = content.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      if word & 0x8080_8080_8080_8080 != 0 { return false }
-      offset += 8
-    }
-    while offset < content.count {
-      if content[offset] >= 0x80 { return false }
-      offset += 1
-    }
-    return true
   }
 }

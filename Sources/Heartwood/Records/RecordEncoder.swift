@@ -92,6 +92,6 @@ extension [UInt8] {
   mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     var span = mutableSpan
     var memory = span.mutableBytes
-    memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
+    memory.put(value, at: offset)
   }
 }

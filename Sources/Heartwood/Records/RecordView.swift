@@ -102,7 +102,7 @@ struct RecordView {
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
     // Strings with different bytes can be canonically equivalent, but not if both are ASCII.
-    if content.allSatisfy({ $0 < 0x80 }), bytes.allSatisfy({ $0 < 0x80 }) { return false }
+    if content.isASCII, bytes.allSatisfy({ $0 < 0x80 }) { return false }
     return try self.text(field) == text
   }
 
@@ -135,5 +135,22 @@ struct RecordView {
     case .bytes, .json:
       return .bytes([UInt8](try content(field)))
     }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether all bytes are ASCII.
+  var isASCII: Bool {
+    var offset = 0
+    while offset + 8 <= count {
+      let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if word & 0x8080_8080_8080_8080 != 0 { return false }
+      offset += 8
+    }
+    while offset < count {
+      if self[offset] >= 0x80 { return false }
+      offset += 1
+    }
+    return true
   }
 }

@@ -17,6 +17,23 @@ struct KeyspaceEstimateTests {
     #expect(try keyspace.estimatedCount(from: Key(count)) == 0)
     #expect(try keyspace.estimatedCount(upTo: Key(0)) == 0)
     #expect(try keyspace.estimatedCount() == count)
+    try checkExactCounts(count, keyspace)
+  }
+
+  /// Compares exact counts with those known from the keys, which are 0 to `count` - 1.
+  private func checkExactCounts(_ count: Int, _ keyspace: KeyspaceReader) throws {
+    var random = SeededGenerator(seed: UInt64(count))
+    let edges: [Int?] = [nil, -1, 0, 1, count - 1, count, count + 1]
+    let others: [Int?] = (0..<40).map { _ in random.below(count) }
+    for lower in edges + others {
+      for upper in edges + others.prefix(10) {
+        let found = try keyspace.count(
+          from: lower.map { Key($0) }, upTo: upper.map { Key($0) })
+        let first = min(max(lower ?? 0, 0), count)
+        let end = min(max(upper ?? count, 0), count)
+        #expect(found == max(end - first, 0), "\(lower ?? -9)..<\(upper ?? -9)")
+      }
+    }
   }
 
   @Test func `are exact within a leaf and close over many, in snapshots and transactions`() throws {

@@ -90,6 +90,8 @@ struct FaultTests {
     let error = try #require(context.faultError as? ObjectGraphError)
     #expect(error.kind == .missingObject)
     #expect(throws: ObjectGraphError.self) { try context.fetch(FetchRequest<Person>()) }
+    let byName = FetchRequest<Person>(where: #Predicate { $0.name == "Bob" })
+    #expect(throws: ObjectGraphError.self) { try context.fetch(byName) }
     #expect(throws: ObjectGraphError.self) { try context.save() }
     context.reset()
     #expect(try context.count(for: FetchRequest<Person>()) == 0)
