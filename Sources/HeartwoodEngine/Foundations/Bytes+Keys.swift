@@ -1,8 +1,8 @@
 extension Bytes {
   /// Loads eight bytes without a bounds check; the caller must have checked the range.
-  @inline(__always)
+  @_transparent
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
-    UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian
   }
 
   /// Returns the offset of the first zero byte at or after `offset`, or `count` if there is none.
@@ -89,7 +89,7 @@ extension UInt64 {
   /// A mask that marks the lowest zero byte of this number, or 0 if no byte is zero.
   ///
   /// The lowest set bit of the mask is the top bit of that byte. Higher bits have no meaning.
-  @inline(__always)
+  @_transparent
   fileprivate var zeroByteMarks: UInt64 {
     (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080
   }

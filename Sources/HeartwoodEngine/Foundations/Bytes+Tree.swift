@@ -5,10 +5,10 @@ extension Bytes {
   /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
   ///
   /// Eight readable zero bytes must follow the end, so that one load suffices.
-  @inline(__always)
+  @_transparent
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
-    return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    return base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inBigEndian
   }
 }
 

@@ -82,11 +82,11 @@ package struct XXH64 {
 extension XXH64 {
   /// The primes of the specification.
   private enum Prime {
-    static let first: UInt64 = 0x9E37_79B1_85EB_CA87
-    static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F
-    static let third: UInt64 = 0x1656_67B1_9E37_79F9
-    static let fourth: UInt64 = 0x85EB_CA77_C2B2_AE63
-    static let fifth: UInt64 = 0x27D4_EB2F_1656_67C5
+    @_transparent static var first: UInt64 { 0x9E37_79B1_85EB_CA87 }
+    @_transparent static var second: UInt64 { 0xC2B2_AE3D_27D4_EB4F }
+    @_transparent static var third: UInt64 { 0x1656_67B1_9E37_79F9 }
+    @_transparent static var fourth: UInt64 { 0x85EB_CA77_C2B2_AE63 }
+    @_transparent static var fifth: UInt64 { 0x27D4_EB2F_1656_67C5 }
   }
 
   /// The four accumulators, which consume the complete stripes.
@@ -109,7 +109,7 @@ extension XXH64 {
     }
 
     /// Consumes one stripe.
-    @inline(__always)
+    @_transparent
     mutating func mix(_ one: UInt64, _ two: UInt64, _ three: UInt64, _ four: UInt64) {
       first = XXH64.round(first, one)
       second = XXH64.round(second, two)
@@ -126,8 +126,8 @@ extension XXH64 {
       var offset = 0
       while offset < end {
         mix(
-          stripes.loadUnchecked64(offset), stripes.loadUnchecked64(offset &+ 8),
-          stripes.loadUnchecked64(offset &+ 16), stripes.loadUnchecked64(offset &+ 24))
+          stripes.word(at: offset), stripes.word(at: offset &+ 8),
+          stripes.word(at: offset &+ 16), stripes.word(at: offset &+ 24))
         offset &+= Self.stripeByteCount
       }
       return end
@@ -183,15 +183,24 @@ extension XXH64 {
     }
   }
 
-  @inline(__always)
+  @_transparent
   private static func round(_ accumulator: UInt64, _ lane: UInt64) -> UInt64 {
     (accumulator &+ lane &* Prime.second).rotated(by: 31) &* Prime.first
   }
 }
 
+extension Bytes {
+  /// Loads eight bytes like `loadUnchecked64`, which a debug build would call, because it is in
+  /// another file: hashing would take three times as long.
+  @_transparent
+  fileprivate func word(at offset: Int) -> UInt64 {
+    base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian
+  }
+}
+
 extension UInt64 {
   /// Returns this number rotated left by `count` bits, where `count` is from 1 to 63.
-  @inline(__always)
+  @_transparent
   fileprivate func rotated(by count: UInt64) -> UInt64 {
     (self &<< count) | (self &>> (64 &- count))
   }

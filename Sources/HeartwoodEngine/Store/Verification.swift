@@ -104,18 +104,20 @@ final class Verification {
     }
     if visited[first] { record("Bitmap page \(first) is part of a tree.") }
     visited[first] = true
-    for bit in 0..<count {
-      let page = first + bit
-      let isUsed = Bitmap.bit(bit, in: reference.bytes)
-      if page >= visited.count {
-        if isUsed { record("Page \(page) is marked as used but does not exist.") }
-      } else if isUsed && !visited[page] {
-        record("Page \(page) is marked as used, but nothing refers to it.")
-      } else if !isUsed && visited[page] {
-        record("Page \(page) is in use, but marked as free.")
-      } else if !isUsed {
-        report.freePageCount += 1
+    let existing = min(count, visited.count - first)
+    for bit in 0..<existing {
+      switch (Bitmap.bit(bit, in: reference.bytes), visited[first + bit]) {
+      case (true, true): break
+      case (true, false):
+        record("Page \(first + bit) is marked as used, but nothing refers to it.")
+      case (false, true): record("Page \(first + bit) is in use, but marked as free.")
+      case (false, false): report.freePageCount += 1
       }
+    }
+    var next = existing
+    while let bit = Bitmap.first(true, in: reference.bytes, from: next, count: count) {
+      record("Page \(first + bit) is marked as used but does not exist.")
+      next = bit + 1
     }
   }
 

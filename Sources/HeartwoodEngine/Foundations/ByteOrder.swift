@@ -1,0 +1,42 @@
+// Conversions between the byte order of this machine and that of the files. They are transparent
+// and not generic, because a debug build calls `init(littleEndian:)` through a table of the type.
+
+extension UInt16 {
+  /// This number, converted from or to little-endian.
+  @_transparent
+  package var inLittleEndian: UInt16 {
+    #if _endian(little)
+      self
+    #else
+      byteSwapped
+    #endif
+  }
+}
+
+extension UInt32 {
+  /// This number, converted from or to little-endian.
+  @_transparent
+  package var inLittleEndian: UInt32 {
+    #if _endian(little)
+      self
+    #else
+      byteSwapped
+    #endif
+  }
+}
+
+extension UInt64 {
+  /// This number, converted from or to little-endian.
+  @_transparent
+  package var inLittleEndian: UInt64 {
+    #if _endian(little)
+      self
+    #else
+      byteSwapped
+    #endif
+  }
+
+  /// This number, converted from or to big-endian.
+  @_transparent
+  package var inBigEndian: UInt64 { inLittleEndian.byteSwapped }
+}
