@@ -9,6 +9,17 @@ struct BenchOptions {
   var entries: Int?
   /// The number of entries in the `redb` and YCSB workloads.
   var entryCount: Int { entries ?? rows ?? Self.defaultRows }
+  /// Whether the YCSB records fit in the memory that this process may use.
+  var entriesFitInMemory: Bool {
+    entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
+  }
+  /// The options of the stores for entries, which read only the pages they need if memory cannot
+  /// hold all of them.
+  var entryStore: StoreOptions {
+    var options = store
+    if !entriesFitInMemory { options.access = .buffered }
+    return options
+  }
   /// The length of the log in bytes, for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
@@ -185,7 +196,8 @@ extension BenchOptions {
       case .dataBytes:
         [
           "set --entries so that the YCSB records have this size, for example",
-          "to exceed the memory that a control group or the machine allows",
+          "to exceed the memory that a control group or the machine allows (then",
+          "Heartwood uses .buffered, LMDB MDB_NORDAHEAD, and SQLite maps nothing)",
         ]
       case .feed:
         [

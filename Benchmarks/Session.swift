@@ -23,7 +23,7 @@ struct Session {
     self.rows = rows
     self.directory = directory
     self.progress = progress
-    peers = try Peers(wanted: options.hasPeers)
+    peers = try Peers(wanted: options.hasPeers, readsAhead: options.entriesFitInMemory)
     rowWorkloads = RowWorkloads(
       [HeartwoodRows(options: options.store)] + peers.rowEngines, rows, directory,
       seconds: options.seconds, progress)
@@ -31,7 +31,7 @@ struct Session {
       [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, directory,
       seconds: options.seconds, progress)
     entries = EntryWorkloads(
-      [HeartwoodEntries(options: options.store)] + peers.entryEngines, directory,
+      [HeartwoodEntries(options: options.entryStore)] + peers.entryEngines, directory,
       entryCount: options.entryCount, seconds: options.seconds, progress)
   }
 

@@ -1,12 +1,14 @@
 /// LMDB as an engine for entries with byte keys.
 struct LMDBEntries: EntryEngine {
   let library: LMDBLibrary
+  let readsAhead: Bool
 
   let name = Engine.lmdb
 
   func makeStore(in directory: String, valueByteCount: Int) throws -> any EntryStore {
     try StoreDirectory.make(directory)
-    return LMDBEntryStore(try LMDBEnvironment(library, directory: directory))
+    return LMDBEntryStore(
+      try LMDBEnvironment(library, directory: directory, readsAhead: readsAhead))
   }
 }
 

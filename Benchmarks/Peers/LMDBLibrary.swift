@@ -26,6 +26,8 @@ struct LMDBLibrary: Sendable {
     /// The flag that ties reader slots to transactions instead of threads, so that a transaction
     /// may begin on one thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
+    /// The flag that keeps the system from reading bytes around a page, for data larger than memory.
+    static let noReadAhead: UInt32 = 0x800000
   }
 
   /// Flags of a database.
@@ -147,6 +149,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let directory: String
   private var handle: LMDBLibrary.Environment
+  private let flags: UInt32
   private var writesThroughMap = true
   fileprivate let readerCount = Atomic(0)
   /// The databases for rows by number, for rows by code, for a large value, and for entries with
@@ -158,25 +161,23 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// LMDB reserves address space for this size, but no disk space.
   private static let mapByteCount = 64 << 30
 
-  init(_ library: LMDBLibrary, directory: String) throws {
+  init(_ library: LMDBLibrary, directory: String, readsAhead: Bool = true) throws {
     self.library = library
     self.directory = directory
-    handle = try Self.open(library, directory, writesThroughMap: true)
+    flags = LMDBLibrary.Flag.noThreadLocals | (readsAhead ? 0 : LMDBLibrary.Flag.noReadAhead)
+    handle = try Self.open(library, directory, flags | LMDBLibrary.Flag.writeMap)
     try openDatabases()
   }
 
   private static func open(
-    _ library: LMDBLibrary, _ directory: String, writesThroughMap: Bool
+    _ library: LMDBLibrary, _ directory: String, _ flags: UInt32
   ) throws -> LMDBLibrary.Environment {
     var created: LMDBLibrary.Environment?
     try library.check(library.createEnvironment(&created))
     guard let created else { throw BenchFailure("LMDB cannot create an environment.") }
-    let flags = LMDBLibrary.Flag.self
     try library.check(library.setMapSize(created, mapByteCount))
     try library.check(library.setMostDatabases(created, 4))
-    try library.check(
-      library.open(
-        created, directory, flags.noThreadLocals | (writesThroughMap ? flags.writeMap : 0), 0o644))
+    try library.check(library.open(created, directory, flags, 0o644))
     return created
   }
 
@@ -198,7 +199,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   func prepare(isDurable: Bool) throws {
     guard writesThroughMap == isDurable, readerCount.load(ordering: .relaxed) == 0 else { return }
     library.close(handle)
-    handle = try Self.open(library, directory, writesThroughMap: !isDurable)
+    handle = try Self.open(library, directory, flags | (isDurable ? 0 : LMDBLibrary.Flag.writeMap))
     writesThroughMap = !isDurable
     try openDatabases()
   }
@@ -228,7 +229,8 @@ final class LMDBEnvironment: @unchecked Sendable {
     try library.check(library.copy(handle, other, LMDBLibrary.compactCopy))
     library.close(handle)
     let isMoved = rename(other + "/data.mdb", directory + "/data.mdb") == 0 && rmdir(other) == 0
-    handle = try Self.open(library, directory, writesThroughMap: writesThroughMap)
+    handle = try Self.open(
+      library, directory, flags | (writesThroughMap ? LMDBLibrary.Flag.writeMap : 0))
     guard isMoved else { throw BenchFailure("The compacted copy of \(directory) cannot be moved.") }
     try openDatabases()
   }

@@ -31,17 +31,20 @@ struct Peers {
   /// Loads the libraries if `wanted` is true.
   ///
   /// Otherwise, there are no peers, and none is reported as missing.
-  init(wanted: Bool) throws {
+  ///
+  /// - Parameter readsAhead: Whether the entries fit in memory, so that it pays to read more of a
+  ///   file than is asked for.
+  init(wanted: Bool, readsAhead: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {
       rowEngines.append(LMDBRows(library: library))
-      entryEngines.append(LMDBEntries(library: library))
+      entryEngines.append(LMDBEntries(library: library, readsAhead: readsAhead))
     } else {
       miss(LMDBLibrary.fileName, "liblmdb0")
     }
     if let library = try SQLiteLibrary() {
       rowEngines.append(SQLiteRows(library: library))
-      entryEngines.append(SQLiteEntries(library: library))
+      entryEngines.append(SQLiteEntries(library: library, readsAhead: readsAhead))
       graphEngines.append(SQLiteGraph(library: library))
     } else {
       miss(SQLiteLibrary.fileName, "libsqlite3-0")

@@ -114,6 +114,10 @@ struct RocksDBLibrary: Sendable {
   /// The size of the cache of uncompressed blocks in bytes: a quarter of the available memory, and
   /// at most 4 GiB.
   static var cacheByteCount: Int { min(4 << 30, (Machine.memoryByteCount ?? 4 << 30) / 4) }
+  /// The size in bytes of a write buffer, of which two may be in memory.
+  static var writeBufferByteCount: Int {
+    min(128 << 20, (Machine.memoryByteCount ?? 4 << 30) / 16)
+  }
 
   /// Creates the options for opening a database: no compression, Bloom filters with 10 bits per
   /// key, 128 MiB of memory for new entries, and background threads for all cores.
@@ -124,7 +128,7 @@ struct RocksDBLibrary: Sendable {
     setCreateIfMissing(options, 1)
     increaseParallelism(options, Int32(ProcessInfo.processInfo.activeProcessorCount))
     setCompression(options, 0)
-    setWriteBufferSize(options, 128 << 20)
+    setWriteBufferSize(options, Self.writeBufferByteCount)
     setDynamicLevelBytes(options, 1)
     let table = try require(createTableOptions())
     setBlockCache(table, try require(createCache(Self.cacheByteCount)))

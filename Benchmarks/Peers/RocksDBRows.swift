@@ -14,7 +14,8 @@ struct RocksDBRows: RowEngine, EntryEngine {
 
   var description: String {
     "RocksDB \(library.version), no compression, Bloom filters, "
-      + "\(RocksDBLibrary.cacheByteCount >> 20) MiB of block cache, 128 MiB of write buffer, "
+      + "\(RocksDBLibrary.cacheByteCount >> 20) MiB of block cache, "
+      + "\(RocksDBLibrary.writeBufferByteCount >> 20) MiB of write buffer, "
       + "sync=false where Heartwood uses .normal"
   }
 

@@ -3,11 +3,13 @@ import Foundation
 /// SQLite as an engine for entries with byte keys, with the settings of ``SQLiteRows``.
 struct SQLiteEntries: EntryEngine {
   let library: SQLiteLibrary
+  let readsAhead: Bool
 
   let name = Engine.sqlite
 
   func makeStore(in directory: String, valueByteCount: Int) throws -> any EntryStore {
-    try SQLiteEntryStore(library, directory, valueByteCount: valueByteCount)
+    try SQLiteEntryStore(
+      library, directory, valueByteCount: valueByteCount, readsAhead: readsAhead)
   }
 }
 
@@ -16,6 +18,7 @@ struct SQLiteEntries: EntryEngine {
 /// `@unchecked` because the connection for writing is used only while the lock is held.
 private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   private let library: SQLiteLibrary
+  private let readsAhead: Bool
   private let path: String
   private let database: SQLiteDatabase
   private let lock = NSLock()
@@ -30,12 +33,15 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   /// SQLite's documentation recommends this for rows up to about a twentieth of a page.
   private static let mostIndexedBytes = 200
 
-  init(_ library: SQLiteLibrary, _ directory: String, valueByteCount: Int) throws {
+  init(
+    _ library: SQLiteLibrary, _ directory: String, valueByteCount: Int, readsAhead: Bool
+  ) throws {
     try StoreDirectory.make(directory)
     self.library = library
+    self.readsAhead = readsAhead
     path = directory + "/database"
     database = try SQLiteDatabase(library, path: path)
-    try database.setUp()
+    try database.setUp(readsAhead: readsAhead)
     try database.run(
       "CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
         + (valueByteCount <= Self.mostIndexedBytes ? " WITHOUT ROWID" : ""))
@@ -89,7 +95,7 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
 
   func reader(isPinned: Bool) throws -> any EntryReader {
     let database = try SQLiteDatabase(library, path: path)
-    try database.setUp()
+    try database.setUp(readsAhead: readsAhead)
     if isPinned {
       try database.run("BEGIN")
       try database.run("SELECT 1 FROM entries LIMIT 1")

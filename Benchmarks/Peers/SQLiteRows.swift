@@ -136,12 +136,17 @@ extension SQLiteDatabase {
   /// Applies the settings of all connections.
   ///
   /// The cache uses memory only for pages that a connection writes or that are not mapped.
-  func setUp() throws {
+  ///
+  /// - Parameter readsAhead: Whether the data fit in memory; otherwise, files are not mapped, and the
+  ///   cache is as large as Heartwood's.
+  func setUp(readsAhead: Bool = true) throws {
     for text in [
       // A checkpoint of another connection may hold a lock for a moment.
       "PRAGMA busy_timeout=10000",
-      "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA mmap_size=2147418112",
-      "PRAGMA cache_size=-524288", "PRAGMA temp_store=MEMORY", "PRAGMA wal_autocheckpoint=4096",
+      "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
+      "PRAGMA mmap_size=\(readsAhead ? 2_147_418_112 : 0)",
+      "PRAGMA cache_size=\(readsAhead ? -524_288 : -65_536)", "PRAGMA temp_store=MEMORY",
+      "PRAGMA wal_autocheckpoint=4096",
     ] { try run(text) }
   }
 }

@@ -202,7 +202,12 @@ package struct MutableBytes {
 package final class ByteBlock: @unchecked Sendable {
   package let bytes: MutableBytes
 
-  package init(count: Int, alignment: Int = 4096) {
+  /// The alignment of blocks: that of cache lines.
+  ///
+  /// The C library's allocator takes 8 KiB for a block of 4 KiB that must begin at a page boundary.
+  package static let cacheLineByteCount = 64
+
+  package init(count: Int, alignment: Int = ByteBlock.cacheLineByteCount) {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: alignment)
     bytes = MutableBytes(memory, count: count)
     bytes.clear(0, count)

@@ -60,10 +60,12 @@ package final class PageCache: @unchecked Sendable {
         return entry
       }
       shard.misses += 1
-      let entry = Entry(location: location, block: ByteBlock(count: pageByteCount), shard: number)
+      // Reuse the memory of an evicted page: if one thread freed what another allocates, the C
+      // library's allocator would keep the memory of both.
+      let block = makeRoom(in: shard) ?? ByteBlock(count: pageByteCount)
+      let entry = Entry(location: location, block: block, shard: number)
       // Insert the entry only now, so that a page that fails verification is read again.
-      try load(entry.block.bytes)
-      makeRoom(in: shard)
+      try load(block.bytes)
       shard.entries[location] = entry
       shard.order.append(entry)
       return entry
@@ -105,8 +107,10 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Makes room for a page by evicting pages not used since the clock hand last passed them.
-  private func makeRoom(in shard: Shard) {
+  /// Makes room for a page by evicting pages not used since the clock hand last passed them, and
+  /// returns the memory of one of them.
+  private func makeRoom(in shard: Shard) -> ByteBlock? {
+    var evicted: ByteBlock?
     var steps = shard.order.count * 2
     while shard.order.count >= entriesPerShard, steps > 0 {
       steps -= 1
@@ -121,8 +125,10 @@ package final class PageCache: @unchecked Sendable {
         shard.entries.removeValue(forKey: entry.location)
         shard.order[shard.hand] = shard.order[shard.order.count - 1]
         shard.order.removeLast()
+        evicted = entry.block
       }
     }
+    return evicted
   }
 
   package var pinnedCount: Int {

@@ -203,7 +203,8 @@ package final class PagePool: @unchecked Sendable {
   deinit { for block in free { block.deallocate() } }
 
   func allocate() -> UnsafeMutableRawPointer {
-    free.popLast() ?? .allocate(byteCount: pageByteCount, alignment: 4096)
+    free.popLast()
+      ?? .allocate(byteCount: pageByteCount, alignment: ByteBlock.cacheLineByteCount)
   }
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
