@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests the states that imports keep, and the commands that use them.
-@Suite("quakes at, diff and undo")
+@Suite("quakes at, diff and undo", .waiting)
 struct PastTests {
   private func quake(_ code: String, _ magnitude: Double) -> FeedContent.Quake {
     .init(code: code, magnitude: magnitude, place: "Cobb")
@@ -134,7 +134,7 @@ struct PastTests {
     #expect(try times(quakes).count == 5)
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
-    for number in 0..<14 { try importFeeds(quakes, "n\(number)") }
+    for number in 0..<TestScale.pick(quick: 7, all: 14) { try importFeeds(quakes, "n\(number)") }
     #expect(try times(quakes).count == 11)
     try quakes.expectSound()
   }

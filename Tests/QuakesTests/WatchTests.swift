@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests the output of `quakes watch` while other processes import feeds.
-@Suite("quakes watch")
+@Suite("quakes watch", .waiting)
 struct WatchTests {
   private func quake(_ code: String, _ magnitude: Double, hours: Int) -> FeedContent.Quake {
     .init(

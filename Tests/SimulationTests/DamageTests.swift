@@ -45,7 +45,7 @@ struct DamageTests {
     var generator = SeededGenerator(seed: UInt64(group))
     var (count, noticed) = (0, 0)
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let few = TestScale.pick(quick: 16_384, all: 512, long: 24)
+      let few = TestScale.pick(quick: 32_768, all: 512, long: 24)
       var offset = group
       while offset < bytes.count {
         let context = "bit \(offset % 8) of byte \(offset) of \(name)"

@@ -75,7 +75,7 @@ struct FailureTests {
 
   private func fillDisk(_ steps: [Step], isSpilling: Bool, leavesPart: Bool) throws {
     let calls = try callCount(steps, isSpilling: isSpilling)
-    let step = TestScale.pick(quick: 6, all: 1)
+    let step = TestScale.pick(quick: 10, all: 1)
     for call in stride(from: calls.before + 1, through: calls.after, by: step) {
       let context = "full at call \(call), part \(leavesPart)"
       let run = try openedHistory(isSpilling: isSpilling)
@@ -148,7 +148,7 @@ struct FailureTests {
     _ steps: [Step], isSpilling: Bool, isLasting: Bool, drops: Bool
   ) throws {
     let calls = try callCount(steps, isSpilling: isSpilling)
-    let step = TestScale.pick(quick: 6, all: 1)
+    let step = TestScale.pick(quick: 10, all: 1)
     for call in stride(from: calls.before + 1, through: calls.after, by: step) {
       let context = "io at call \(call), lasting \(isLasting), dropping \(drops)"
       let run = try openedHistory(isSpilling: isSpilling)

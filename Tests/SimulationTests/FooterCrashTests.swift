@@ -44,7 +44,7 @@ struct FooterCrashTests {
     try complete.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<TestScale.pick(quick: 12, all: 50, long: 100) {
+    for _ in 0..<TestScale.pick(quick: 7, all: 50, long: 100) {
       let call = Int(generator.next() % UInt64(complete.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(

@@ -21,7 +21,7 @@ struct MutationTests {
   /// Changes only footers, so that each of their fields is covered.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
-    for number in 0..<TestScale.pick(quick: 3, all: 60, long: 480) {
+    for number in 0..<TestScale.pick(quick: 2, all: 60, long: 480) {
       let seed = UInt64(group * 100_000 + number)
       var mutator = Mutator(seed: seed)
       _ = try metError(mutator.footerDamage(sample: 0, repairs: seed % 2 == 1), "seed \(seed)")
@@ -33,7 +33,7 @@ struct MutationTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
-    for number in 0..<TestScale.pick(quick: 8, all: 100, long: 800) {
+    for number in 0..<TestScale.pick(quick: 6, all: 100, long: 800) {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
@@ -49,7 +49,9 @@ struct MutationTests {
     if aim == .cells { #expect(refused * 4 > tried * 3) }
   }
 
-  @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
+  @Test(
+    .evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"),
+    arguments: 0..<TestScale.pick(quick: 5, all: 8))
   func `returns correct data or an error`(group: Int) throws {
     let count = TestScale.pick(quick: 3, all: 80, long: 640)
     var refused = 0
@@ -83,7 +85,7 @@ struct MutationTests {
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
       // Use different offsets in each page, so that fields of all kinds are covered.
-      let step = TestScale.pick(quick: 12_007, all: 997, long: 61)
+      let step = TestScale.pick(quick: 27_011, all: 997, long: 61)
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)
         let damage = StoreDamage(sample: 0, repairs: false, edits: [edit])

@@ -46,7 +46,7 @@ struct UnusableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["pages"])
   }
 
-  @Test func `is one that another process has opened exclusively`() throws {
+  @Test(.waiting) func `is one that another process has opened exclusively`() throws {
     let store = try ToolStore()
     try store.expectSound()
     let file = try #require(try PosixFileSystem().open(store.path + "/locks", .write))

@@ -65,21 +65,23 @@ struct NodeChecksTests {
     return (found, unseen)
   }
 
+  private static let roundCount = TestScale.pick(quick: 1000, all: 2000)
+
   @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(1), 2]))
   func `keeps accesses within the page for any flipped bits`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try makeTree(shape, seed, pageByteCount: 4096)
-    let result = try tryDamage(fixture, rounds: 2000, &random) { page, random in
+    let result = try tryDamage(fixture, rounds: Self.roundCount, &random) { page, random in
       for _ in 0...random.next() % 3 {
         let offset = Int(random.next() % UInt64(random.next() % 2 == 0 ? 600 : page.count))
         let bit = UInt8(1) << UInt8(random.next() % 8)
         page.store8(page.bytes.load8(offset) ^ bit, offset)
       }
     }
-    #expect(result.found > 100)
-    #expect(result.unseen > 100)
+    #expect(result.found > Self.roundCount / 20)
+    #expect(result.unseen > Self.roundCount / 20)
   }
 
   @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(3), 4]))
@@ -91,13 +93,13 @@ struct NodeChecksTests {
     let values: [UInt16] = [
       0, 1, 2, 8, 9, 39, 40, 41, 960, 961, 4095, 4096, 0x7FFF, 0x8000, 0xFFFF,
     ]
-    let result = try tryDamage(fixture, rounds: 2000, &random) { page, random in
+    let result = try tryDamage(fixture, rounds: Self.roundCount, &random) { page, random in
       let value = values[Int(random.next() % UInt64(values.count))]
       let range = UInt64([26, 300, 2048][Int(random.next() % 3)])
       let offset = range == 26 ? 24 + Int(random.next() % 8) * 2 : Int(random.next() % range) * 2
       page.store16(value, min(offset, page.count - 2))
     }
-    #expect(result.found > 100)
+    #expect(result.found > Self.roundCount / 20)
   }
 
   @Test(.evidence("B3"), arguments: [4096, 65536])
@@ -134,7 +136,7 @@ struct TreeChecksTests {
   @Test(arguments: TestScale.some([UInt64(1), 2, 3, 4, 5, 6], every: 6))
   func `terminates on any damage, as does every other operation`(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    for _ in 0..<40 {
+    for _ in 0..<TestScale.pick(quick: 15, all: 40) {
       let fixture = try TreeFixture(pageByteCount: 4096)
       for _ in 0..<400 {
         _ = try fixture.put(

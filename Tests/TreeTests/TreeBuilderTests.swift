@@ -4,7 +4,8 @@ import Testing
 
 @Suite("A tree builder")
 struct TreeBuilderTests {
-  @Test(arguments: TreeModel.KeyShape.allCases, [0, 1, 2, 30, 2000])
+  @Test(
+    arguments: TreeModel.KeyShape.allCases, [0, 1, 2, 30, TestScale.pick(quick: 1000, all: 2000)])
   func `builds the same tree as a writer`(_ shape: TreeModel.KeyShape, _ count: Int) throws {
     var random = SeededGenerator(seed: UInt64(count))
     let fixture = try TreeFixture(pageByteCount: 4096)

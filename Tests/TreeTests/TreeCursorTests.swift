@@ -19,7 +19,7 @@ struct TreeCursorTests {
     return (fixture, model.sortedKeys)
   }
 
-  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(11), 12])
+  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(11), 12]))
   func `moves through all keys in both directions`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
@@ -45,7 +45,7 @@ struct TreeCursorTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(21), 22])
+  @Test(arguments: TreeModel.KeyShape.allCases, TestScale.some([UInt64(21), 22]))
   func `seeks like a binary search in a sorted array`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
@@ -88,7 +88,7 @@ struct TreeCursorTests {
     withExtendedLifetime(fixture) {}
   }
 
-  @Test(arguments: [UInt64(1), 2, 3, 4])
+  @Test(arguments: TestScale.some([UInt64(1), 2, 3, 4]))
   func `continues from its key when the tree changes`(_ seed: UInt64) throws {
     var (fixture, keys) = try makeTree(.mixedPrefixes, seed, count: 500)
     var random = SeededGenerator(seed: seed)

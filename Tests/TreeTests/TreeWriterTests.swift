@@ -82,16 +82,17 @@ struct TreeWriterTests {
   }
 
   @Test func `frees every page when all keys are deleted in order`() throws {
+    let count = TestScale.pick(quick: 8000, all: 20_000)
     for isAscending in [true, false] {
       let fixture = try TreeFixture(pageByteCount: 4096)
-      for number in 0..<20_000 {
+      for number in 0..<count {
         _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
       }
       try fixture.beginTransaction()
-      for number in 0..<20_000 {
-        let key = TreeModel.bigEndian(UInt64(isAscending ? number : 19_999 - number))
+      for number in 0..<count {
+        let key = TreeModel.bigEndian(UInt64(isAscending ? number : count - 1 - number))
         #expect(try fixture.delete(key))
-        if number % 4000 == 0 { try fixture.check(entryCount: 19_999 - number) }
+        if number % (count / 5) == 0 { try fixture.check(entryCount: count - 1 - number) }
       }
       try fixture.check(entryCount: 0)
       #expect(try fixture.livePages == [fixture.root.page])
@@ -101,16 +102,17 @@ struct TreeWriterTests {
   @Test func `stays dense enough when keys are deleted at random`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     var random = SeededGenerator(seed: 9)
-    var numbers = (0..<20_000).shuffled(using: &random)
+    let count = TestScale.pick(quick: 10_000, all: 20_000)
+    var numbers = (0..<count).shuffled(using: &random)
     for number in numbers {
       _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
     }
     numbers.shuffle(using: &random)
-    for number in numbers.prefix(18_000) {
+    for number in numbers.prefix(count * 9 / 10) {
       _ = try fixture.delete(TreeModel.bigEndian(UInt64(number)))
     }
-    try fixture.check(entryCount: 2000)
-    #expect(try fixture.livePages.count < 2000 * 64 * 3 / 4056 + 10)
+    try fixture.check(entryCount: count / 10)
+    #expect(try fixture.livePages.count < count / 10 * 64 * 3 / 4056 + 10)
   }
 
   @Test func `frees everything at once`() throws {

@@ -39,7 +39,7 @@ struct LockOrderTests {
     #expect(LockOrder.leave(LockByte.maintenance, of: file))
   }
 
-  @Test(.evidence("U5"), .enabled(if: !TestBuild.isOptimised))
+  @Test(.spawning, .evidence("U5"), .enabled(if: !TestBuild.isOptimised))
   func `stops a debug build at a lock against it`() async {
     await #expect(processExitsWith: .failure) {
       let fixture = try StoreFixture.onDisk()

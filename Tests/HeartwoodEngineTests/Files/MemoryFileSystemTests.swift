@@ -17,7 +17,7 @@ struct MemoryFileSystemTests {
     #expect(try system.open("a", .read) != nil)
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(arguments: TestScale.some([1, 2, 3, 4] as [UInt64]))
   func `reads show what was written, cut and extended across chunks`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let file = try create("a")

@@ -175,7 +175,7 @@ struct PosixFileSystemTests {
     #expect(system.random() != system.random())
   }
 
-  @Test func `a write beyond the limit on file sizes is an error and no signal`() async {
+  @Test(.spawning) func `a write beyond the limit on file sizes is an error and no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       // Make sure that the signal would be delivered: the parent process may have ignored it, and
@@ -204,7 +204,7 @@ struct PosixFileSystemTests {
     }
   }
 
-  @Test func `a handler of the program for the limit on file sizes stays`() async {
+  @Test(.spawning) func `a handler of the program for the limit on file sizes stays`() async {
     await #expect(processExitsWith: .success) {
       let handler: @convention(c) (Int32) -> Void = { _ in }
       signal(SIGXFSZ, handler)
@@ -220,7 +220,8 @@ struct PosixFileSystemTests {
     }
   }
 
-  @Test func `descriptors stay clear of standard streams and close when a program is started`()
+  @Test(.spawning)
+  func `descriptors stay clear of standard streams and close when a program is started`()
     async
   {
     await #expect(processExitsWith: .success) {

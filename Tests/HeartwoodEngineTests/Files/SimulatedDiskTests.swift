@@ -64,7 +64,7 @@ struct SimulatedDiskTests {
     try file.write(sector(10) + sector(11) + sector(12), at: 0)
     try file.write(sector(21) + sector(22), at: 512)
     var seen: Set<[UInt8]> = []
-    for seed in 0..<400 as Range<UInt64> {
+    for seed in TestScale.seeds(quick: 150, all: 400) {
       let values = try disk.crashed(.seeded(seed, mode)).sectorValues()
       #expect([0, 10].contains(values[0]) && [1, 11, 21].contains(values[1]), "seed \(seed)")
       #expect([2, 12, 22].contains(values[2]) && values[3...] == old[3...], "seed \(seed)")

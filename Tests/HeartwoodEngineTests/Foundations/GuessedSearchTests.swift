@@ -29,7 +29,7 @@ struct GuessedSearchTests {
   @Test(arguments: Spread.allCases, TestScale.some([0.5, 0.999]))
   func `finds the same as a binary search`(spread: Spread, bias: Double) {
     var random = SeededGenerator(seed: 11)
-    for round in 0..<200 {
+    for round in 0..<TestScale.pick(quick: 50, all: 200) {
       let count = random.below(300)
       let numbers = spread.numbers(count, &random)
       let near = numbers.flatMap { [$0, $0 &- 1, $0 &+ 1] }.prefix(300)

@@ -133,7 +133,7 @@ struct KeyDecodingTests {
     var generator = SeededGenerator(seed: seed)
     let tags = KeyTag.allCases.map(\.rawValue)
     var acceptedCount = 0
-    for _ in 0..<TestScale.pick(quick: 1500, all: 20_000) {
+    for _ in 0..<TestScale.pick(quick: 700, all: 20_000) {
       var bytes = generator.bytes(generator.below(24))
       for index in bytes.indices where generator.isTrue(in256: 100) {
         bytes[index] = generator.isTrue(in256: 128) ? 0 : tags[generator.below(tags.count)]

@@ -9,7 +9,7 @@ struct KeyPatternTests {
     case ascending, descending, random, equalPrefixes, growing, alternatingEnds
   }
 
-  private static let count = TestScale.pick(quick: 1000, all: 3000)
+  private static let count = TestScale.pick(quick: 600, all: 3000)
 
   private func keys(_ pattern: Pattern) -> [[UInt8]] {
     let numbers = 0..<Self.count

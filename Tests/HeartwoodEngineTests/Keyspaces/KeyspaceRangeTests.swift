@@ -154,7 +154,7 @@ struct KeyspaceRangeTests {
 
   // MARK: Cursors
 
-  @Test(arguments: TestScale.seeds(quick: 2, all: 6)) func `is walked by a cursor`(seed: UInt64)
+  @Test(arguments: TestScale.seeds(quick: 1, all: 6)) func `is walked by a cursor`(seed: UInt64)
     throws
   {
     try StoreFixture.inMemory().run { store in

@@ -52,7 +52,7 @@ struct ManyReadsTests {
       try store.write { transaction in
         let integers = try transaction.keyspace("integers")
         let strings = try transaction.keyspace("strings")
-        for number in 0..<1500 where number % 3 > 0 {
+        for number in 0..<TestScale.pick(quick: 800, all: 1500) where number % 3 > 0 {
           let value = KeyspaceModel.value(&random, pageByteCount: setting.pageByteCount)
           try integers.put(number - 500, value)
           try strings.put(Self.name(number), value)
@@ -217,7 +217,7 @@ struct ManyReadsTests {
   }
 
   #if !DEBUG
-    @Test func `allocates and retains nothing for a key`() async {
+    @Test(.spawning) func `allocates and retains nothing for a key`() async {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()

@@ -289,7 +289,7 @@ struct StreamedValueTests {
     try store.close()
   }
 
-  @Test func `cannot be moved to another keyspace`() async {
+  @Test(.spawning) func `cannot be moved to another keyspace`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       let value = [UInt8](repeating: 1, count: 5000)

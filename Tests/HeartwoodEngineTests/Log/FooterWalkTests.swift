@@ -77,7 +77,7 @@ struct FooterWalkTests {
     log.point.time = group.time
   }
 
-  @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 15, all: 60))
+  @Test(.evidence("D2"), arguments: TestScale.seeds(quick: 9, all: 60))
   func `finds the same as a walk over group headers`(seed: UInt64) throws {
     let log = try randomLog(seed)
     let commits = try log.commits()

@@ -33,7 +33,7 @@ struct LogReclamationTests {
       try store.write { try $0.keyspace("a").put(1, Self.value(0, 32 << 10)) }
       let snapshot = try store.snapshot()
       var most = 0
-      let count = TestScale.pick(quick: 1000, all: 10_000)
+      let count = TestScale.pick(quick: 500, all: 10_000)
       for number in 1...count {
         let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32 << 10)
         try store.write { try $0.keyspace("a").put(1, value) }
@@ -58,7 +58,7 @@ struct LogReclamationTests {
     try fixture.run { store in
       var pinned: [(snapshot: Snapshot, model: [Int: [UInt8]])] = []
       var model: [Int: [UInt8]] = [:]
-      for round in 0..<TestScale.pick(quick: 200, all: 1200) {
+      for round in 0..<TestScale.pick(quick: 100, all: 1200) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("a")
           for _ in 0..<20 {

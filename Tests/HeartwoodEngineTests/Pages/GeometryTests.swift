@@ -45,7 +45,7 @@ struct GeometryTests {
   }
 
   // Use a separate process, because a failure would be a trap.
-  @Test func `rejects the largest integers`() async {
+  @Test(.spawning) func `rejects the largest integers`() async {
     await #expect(processExitsWith: .success) {
       for page in [1, 8, 4096, 65_536, Int.max] {
         for segment in [Int.max, Int.max - 1, 1 << 62] {

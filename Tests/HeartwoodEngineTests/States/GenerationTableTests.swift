@@ -297,7 +297,7 @@ struct GenerationTableTests {
         let result = try store.checkpoint()
         #expect(result.blockingGeneration?.frame == held.first)
         #expect(result.checkpointedGeneration.frame == held.first)
-        for generation in held {
+        for generation in TestScale.some(held, every: 9) {
           let snapshot = try store.snapshot(at: Generation(frame: generation))
           #expect(snapshot.generation.frame == generation)
         }

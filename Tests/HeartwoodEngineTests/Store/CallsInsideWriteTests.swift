@@ -46,7 +46,7 @@ struct CallsInsideWriteTests {
     withExtendedLifetime(scene) {}
   }
 
-  @Test(.evidence("U1"), .evidence("U5"), arguments: refused)
+  @Test(.spawning, .evidence("U1"), .evidence("U5"), arguments: refused)
   func `that would wait for itself traps`(call: CallInsideWrite) async {
     await #expect(processExitsWith: .failure) { [call = call as CallInsideWrite] in
       let directory = try ScratchDirectory()

@@ -275,7 +275,7 @@ struct ChangesTests {
 
   @Test func `cost in proportion to the changes, not to the store`() throws {
     var lookups: [Int] = []
-    for count in [20_000, 200_000] {
+    for count in [20_000, TestScale.pick(quick: 80_000, all: 200_000)] {
       try StoreFixture.inMemory().run { store in
         try load(store, "rows", count)
         let before = try store.snapshot()

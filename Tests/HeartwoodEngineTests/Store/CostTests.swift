@@ -52,7 +52,7 @@ struct CostTests {
   }
 
   #if !DEBUG
-    @Test(.evidence("I9"))
+    @Test(.spawning, .evidence("I9"))
     func `of a point read is no retain and no allocation`() async {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()

@@ -104,7 +104,7 @@ struct DamagedLogTests {
 
   // Use a separate process, because an access to a mapping beyond the end of its file would crash
   // the process.
-  @Test(.evidence("B2")) func `in a truncated segment is reported as corrupt`() async {
+  @Test(.spawning, .evidence("B2")) func `in a truncated segment is reported as corrupt`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
       do {

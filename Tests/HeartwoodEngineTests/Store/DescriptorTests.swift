@@ -33,7 +33,7 @@ struct DescriptorTests {
     _ = try store.snapshot(at: held).keyspace("k")?.get(0)
   }
 
-  @Test(.evidence("E5"))
+  @Test(.spawning, .evidence("E5"))
   func `are never those of standard streams, even if these are free`() async {
     await #expect(processExitsWith: .exitCode(42)) {
       let fixture = try StoreFixture.onDisk(Self.options())

@@ -55,7 +55,7 @@ struct ForkTests {
     return calls.filter { ForkedProcess.kind($0.1) != .forked }.map(\.0)
   }
 
-  @Test(.evidence("E3"), .evidence("E4"), arguments: [true, false])
+  @Test(.spawning, .evidence("E3"), .evidence("E4"), arguments: [true, false])
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
@@ -125,7 +125,7 @@ struct ForkTests {
     }
   }
 
-  @Test(.evidence("E4"))
+  @Test(.spawning, .evidence("E4"))
   func `tolerates reused descriptor numbers in the child`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
@@ -143,7 +143,7 @@ struct ForkTests {
   }
 
   /// Each child is forked inside a call, which it leaves by throwing an error.
-  @Test(.evidence("E3"), .evidence("E4"))
+  @Test(.spawning, .evidence("E3"), .evidence("E4"))
   func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -202,7 +202,7 @@ struct ForkTests {
   }
 
   /// A lock that another thread holds at the moment of the fork is never released in the child.
-  @Test(.evidence("E3")) func `makes no child wait for a thread of its parent`() async {
+  @Test(.spawning, .evidence("E3")) func `makes no child wait for a thread of its parent`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
       var store: Store? = try fixture.open()
@@ -241,7 +241,9 @@ struct ForkTests {
     }
   }
 
-  @Test(.evidence("E4")) func `can be opened by the child as by any other process`() async {
+  @Test(.spawning, .evidence("E4")) func `can be opened by the child as by any other process`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
       let other = try StoreFixture.onDisk(Self.options(.mapped))
@@ -290,7 +292,7 @@ struct ForkTests {
   }
 
   /// A child must not have copies of the descriptors, because a copy keeps the locks on its file.
-  @Test(.evidence("E4"), .evidence("I6"))
+  @Test(.spawning, .evidence("E4"), .evidence("I6"))
   func `has no locks when the parent is killed and the child lives on`() async throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")

@@ -83,7 +83,8 @@ struct LockByteTests {
     ),
   ]
 
-  @Test(.evidence("I3"), .evidence("I7"), .evidence("K1"), arguments: holdUps.indices)
+  @Test(
+    .waiting, .evidence("I3"), .evidence("I7"), .evidence("K1"), arguments: holdUps.indices)
   func `block a process that needs a lock of another`(number: Int) throws {
     let (byte, work) = Self.holdUps[number]
     let fixture = fixture()

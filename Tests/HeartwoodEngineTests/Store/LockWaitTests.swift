@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests locks that are held by a process with permission only to read the files of the store.
-@Suite("A lock held by a reader")
+@Suite("A lock held by a reader", .waiting)
 struct LockWaitTests {
   @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])
   func `appears in the statistics of the process that waits for it`(byte: UInt64) throws {

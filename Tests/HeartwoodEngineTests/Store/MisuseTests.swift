@@ -5,7 +5,7 @@ import Testing
 /// Tests that incorrect use of a store traps or throws.
 @Suite("Misuse of a store")
 struct MisuseTests {
-  @Test(.evidence("U1"))
+  @Test(.spawning, .evidence("U1"))
   func `traps when a write is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -15,7 +15,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U1"))
+  @Test(.spawning, .evidence("U1"))
   func `traps when a checkpoint is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -23,7 +23,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U1"))
+  @Test(.spawning, .evidence("U1"))
   func `traps when a verification is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -31,7 +31,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U2"))
+  @Test(.spawning, .evidence("U2"))
   func `traps when a keyspace is used after its transaction`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -41,7 +41,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U2"))
+  @Test(.spawning, .evidence("U2"))
   func `traps when a transaction is used after its closure`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -51,7 +51,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U2"))
+  @Test(.spawning, .evidence("U2"))
   func `traps when a transaction's cursor is used after its closure`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -65,7 +65,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U2"))
+  @Test(.spawning, .evidence("U2"))
   func `traps when a keyspace is used after it was removed`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
@@ -77,7 +77,7 @@ struct MisuseTests {
     }
   }
 
-  @Test(.evidence("U2"))
+  @Test(.spawning, .evidence("U2"))
   func `traps when a keyspace is used while it is loaded`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()

@@ -66,7 +66,7 @@ struct PermissionTests {
   }
 
   @Test(
-    .evidence("E6"),
+    .spawning, .evidence("E6"),
     .enabled(if: getuid() == 0, "only the administrator can become somebody else"))
   func `can be read without permission to write`() async {
     await #expect(processExitsWith: .success) {
@@ -82,7 +82,7 @@ struct PermissionTests {
   }
 
   @Test(
-    .evidence("E6"),
+    .spawning, .evidence("E6"),
     .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
   func `can be read on a read-only volume`() async {
     await #expect(processExitsWith: .success) {
@@ -93,7 +93,9 @@ struct PermissionTests {
     }
   }
 
-  @Test(.evidence("E1"), .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
+  @Test(
+    .spawning, .evidence("E1"),
+    .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
   func `works on tmpfs, overlays and bind mounts`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()

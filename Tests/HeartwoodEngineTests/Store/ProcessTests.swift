@@ -18,7 +18,7 @@ struct ProcessTests {
   /// Four processes, one after another, write numbers to the same store.
   ///
   /// Each process records its acknowledged numbers in another file and is killed at a random time.
-  @Test(.evidence("D4"), .evidence("I6"))
+  @Test(.spawning, .evidence("D4"), .evidence("I6"))
   func `lose no commit when one is killed`() async throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")
@@ -61,7 +61,7 @@ struct ProcessTests {
     }
   }
 
-  @Test(.evidence("I8"))
+  @Test(.spawning, .evidence("I8"))
   func `see the commits of this one, and vice versa`() async throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")

@@ -77,7 +77,7 @@ struct ResourceLimitTests {
     }
   }
 
-  @Test(.evidence("F7"), arguments: TestScale.some([true, false]))
+  @Test(.spawning, .evidence("F7"), arguments: TestScale.some([true, false]))
   func `writes and opens a log with more segments than it may have descriptors`(
     isMapped: Bool
   ) async {
@@ -108,7 +108,7 @@ struct ResourceLimitTests {
 
   /// This process and another one read the older generation from segments that a maintenance run
   /// deletes meanwhile.
-  @Test(.evidence("F7"), .evidence("I1"), arguments: TestScale.some([true, false]))
+  @Test(.spawning, .evidence("F7"), .evidence("I1"), arguments: TestScale.some([true, false]))
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
   ) async {
@@ -142,7 +142,7 @@ struct ResourceLimitTests {
 
   /// Reaching the limit on file sizes must be treated as a full disk, and must not end the process
   /// by a signal.
-  @Test(.evidence("F1"))
+  @Test(.spawning, .evidence("F1"))
   func `rolls back a transaction beyond the file size limit, and continues after it is raised`()
     async
   {
@@ -169,7 +169,7 @@ struct ResourceLimitTests {
     }
   }
 
-  @Test(.evidence("F5"), .evidence("I8"))
+  @Test(.spawning, .evidence("F5"), .evidence("I8"))
   func `reports that it has no descriptors left, and keeps its store and its lock`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options())

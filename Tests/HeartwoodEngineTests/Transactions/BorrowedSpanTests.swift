@@ -21,7 +21,7 @@ struct BorrowedSpanTests {
     }
   }
 
-  @Test(.evidence("I4"), arguments: TestScale.seeds(quick: 3, all: 12))
+  @Test(.evidence("I4"), arguments: TestScale.seeds(quick: 2, all: 12))
   func `can be passed to any write, of the keyspace it is from and of others`(seed: UInt64) throws {
     var options = StoreOptions()
     options.access = seed % 2 == 0 ? .mapped : .buffered

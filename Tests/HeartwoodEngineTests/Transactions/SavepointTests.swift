@@ -175,7 +175,7 @@ struct SavepointTests {
     }
   }
 
-  @Test(.evidence("U2")) func `removes keyspaces that were created in it`() async {
+  @Test(.spawning, .evidence("U2")) func `removes keyspaces that were created in it`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       try store.write { transaction in
@@ -228,7 +228,7 @@ struct SavepointTests {
     let context = "seed \(memory.seed), \(memory.pageCount) pages"
     var modelled = ModelledTransaction(seed: memory.seed)
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
-    let stepCount = TestScale.pick(quick: 20, all: 60)
+    let stepCount = TestScale.pick(quick: 12, all: 60)
     for round in 0..<3 {
       // Each opening finds the store as a process that died would have left it.
       let store = try fixture.open()

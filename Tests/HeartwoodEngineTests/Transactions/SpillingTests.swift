@@ -16,7 +16,7 @@ struct SpillingTests {
     let fixture = try SpillingFixture.make(
       access, pageByteCount: pageByteCount, memoryPageCount: limit)
     let seed: UInt64 = 1
-    let stepCount = TestScale.pick(quick: 250, all: 2500)
+    let stepCount = TestScale.pick(quick: 150, all: 2500)
     var modelled = ModelledTransaction(seed: seed, pageByteCount: pageByteCount)
     try fixture.runUntilDeath { store in
       try store.write { transaction in
@@ -39,21 +39,22 @@ struct SpillingTests {
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
     let chunk = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let count = TestScale.pick(quick: 40, all: 100)
     try fixture.runUntilDeath { store in
       try store.write { transaction in
-        try transaction.keyspace("a").put("streamed", byteCount: 100 * chunk.count) { writer in
-          for _ in 0..<100 {
+        try transaction.keyspace("a").put("streamed", byteCount: count * chunk.count) { writer in
+          for _ in 0..<count {
             try writer.append(chunk)
             #expect(transaction.memoryPageCount <= limit + slack)
           }
         }
-        let complete = [UInt8]((0..<100).map { _ in chunk }.joined())
+        let complete = [UInt8]((0..<count).map { _ in chunk }.joined())
         try transaction.keyspace("a").put("at once", complete)
         #expect(transaction.memoryPageCount <= limit + slack)
       }
       let keyspace = try #require(try store.snapshot().keyspace("a"))
       let complete = try keyspace.get("at once")
-      #expect(complete?.count == 100 * chunk.count)
+      #expect(complete?.count == count * chunk.count)
       #expect(try keyspace.get("streamed") == complete)
       #expect(complete?.prefix(50_000).elementsEqual(chunk) == true)
     }
@@ -185,7 +186,7 @@ struct SpillingTests {
       try store.write { transaction in
         for _ in 0..<100 { try modelled.step(&transaction) }
       }
-      for round in 0..<6 { try abort(store, round, &modelled) }
+      for round in 0..<TestScale.pick(quick: 3, all: 6) { try abort(store, round, &modelled) }
     }
     try fixture.expectReopened(modelled.model)
   }

@@ -27,7 +27,7 @@ struct RemoteChangesTests {
     container = try PersistentContainer(url: url, schema: people)
   }
 
-  @Test(.evidence("H-06"))
+  @Test(.spawning, .evidence("H-06"))
   func `remote changes report commits of every context, container and process`() async throws {
     let other = try PersistentContainer(url: url, schema: people)
     var iterator = container.remoteChanges.makeAsyncIterator()

@@ -88,7 +88,7 @@ struct BoundaryTests {
     #expect(held?.managedObjectContext == nil)
   }
 
-  @Test(.evidence("U-09"), .evidence("X-08"))
+  @Test(.spawning, .evidence("U-09"), .evidence("X-08"))
   func `using an object beyond its loaded values without a context traps`() async {
     func message(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -181,7 +181,7 @@ struct BoundaryTests {
     #expect(parent.isDeleted && parent.managedObjectContext == nil && !context.hasChanges)
   }
 
-  @Test(.evidence("R-09")) func `relationships between contexts trap`() async {
+  @Test(.spawning, .evidence("R-09")) func `relationships between contexts trap`() async {
     func message(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }

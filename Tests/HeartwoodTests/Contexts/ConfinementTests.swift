@@ -109,7 +109,9 @@ struct ConfinementTests {
     try door.pass(context, person, &fault, transaction)
   }
 
-  @Test(.evidence("T-01"), .evidence("X-09"), arguments: Door.allCases)
+  @Test(
+    .spawning, .evidence("T-01"), .evidence("X-09"),
+    arguments: TestScale.some(Door.allCases, every: 3))
   private func `every entry point traps if two threads use a context at once`(door: Door)
     async throws
   {
@@ -121,7 +123,7 @@ struct ConfinementTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains(Self.message))
   }
 
-  @Test(.evidence("T-01"))
+  @Test(.spawning, .evidence("T-01"))
   func `a callback counts as use by its thread`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -138,7 +140,7 @@ struct ConfinementTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains(Self.message))
   }
 
-  @Test(.evidence("T-01"), .evidence("N-01"))
+  @Test(.spawning, .evidence("T-01"), .evidence("N-01"))
   func `a parent and its child count as one context`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -154,7 +156,7 @@ struct ConfinementTests {
   }
 
   /// Reading a loaded property must have no overhead, so it is not checked.
-  @Test func `reading a loaded property is not checked`() async {
+  @Test(.spawning) func `reading a loaded property is not checked`() async {
     await #expect(processExitsWith: .success) {
       Self.askForChecks()
       let container = try PersistentContainer.inMemory(schema: people)

@@ -237,7 +237,7 @@ struct ContextThreadTests {
     #expect(error?.kind == .mergeConflict && error?.objectID == id)
   }
 
-  @Test(.evidence("T-06"))
+  @Test(.spawning, .evidence("T-06"))
   func `relating objects of different contexts traps`() async {
     await #expect(processExitsWith: .failure) {
       let container = try PersistentContainer.inMemory(schema: people)

@@ -181,7 +181,7 @@ struct DiscardedObjectTests {
   func `long chains of objects are released without recursion`() throws {
     try onSmallStack {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
-      let count = TestScale.pick(quick: 15_000, all: 200_000)
+      let count = TestScale.pick(quick: 10_000, all: 200_000)
       // First, create and release a chain of objects that belong to no context.
       var free: Link? = Link()
       for _ in 0..<count {
@@ -216,7 +216,7 @@ struct DiscardedObjectTests {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
       let context = container.newContext()
       let head = Link(context: context)
-      let count = TestScale.pick(quick: 8000, all: 100_000)
+      let count = TestScale.pick(quick: 5000, all: 100_000)
       var tail = head
       for _ in 0..<count {
         let next = Link(context: context)

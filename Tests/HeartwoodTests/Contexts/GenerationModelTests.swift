@@ -6,7 +6,7 @@ import Testing
 @Suite("Random work of two processes")
 struct GenerationModelTests {
   @Test(
-    .evidence("QG-04"), .evidence("QG-07"), .evidence("QG-08"), .evidence("QG-11"),
+    .spawning, .evidence("QG-04"), .evidence("QG-07"), .evidence("QG-08"), .evidence("QG-11"),
     .evidence("QG-12"), .evidence("QG-14"), .evidence("QG-16"), .evidence("QG-22"),
     .evidence("QG-23"), .evidence("QG-24"), .evidence("QG-26"), .evidence("QG-27"),
     .evidence("QG-33"), .evidence("QG-38"), .evidence("QG-48"), .evidence("QG-54"),
@@ -19,7 +19,7 @@ struct GenerationModelTests {
     try TileRun.fill(url)
     try TilePipe.make(in: directory)
     async let served: Void = Self.other(directory, url.path)
-    let stepCount = TestScale.pick(quick: 220, all: 220, long: 1500)
+    let stepCount = TestScale.pick(quick: 120, all: 220, long: 1500)
     let failure = await Self.drive(directory, url, seed, steps: stepCount)
     await served
     if let failure { Issue.record("seed \(seed), \(failure)") }

@@ -10,7 +10,7 @@ struct ProgrammerErrorTests {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
 
-  @Test(.evidence("X-01")) func `using an object in another context traps`() async {
+  @Test(.spawning, .evidence("X-01")) func `using an object in another context traps`() async {
     let inserted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
@@ -31,7 +31,7 @@ struct ProgrammerErrorTests {
     #expect(message(deleted).contains("cannot be deleted"))
   }
 
-  @Test(.evidence("X-02")) func `inserting an object that has a row traps`() async {
+  @Test(.spawning, .evidence("X-02")) func `inserting an object that has a row traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let context = container.newContext()
@@ -54,8 +54,8 @@ struct ProgrammerErrorTests {
     #expect(message(deleted).contains("has a row"))
   }
 
-  @Test(.evidence("X-03")) func `inserting an object of an unknown or abstract class traps`() async
-  {
+  @Test(.spawning, .evidence("X-03"))
+  func `inserting an object of an unknown or abstract class traps`() async {
     let unknown = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       _ = Person(context: container.newContext())
@@ -68,14 +68,18 @@ struct ProgrammerErrorTests {
     #expect(message(abstract).contains("is abstract"))
   }
 
-  @Test(.evidence("X-04")) func `asking an object without a context for its ID traps`() async {
+  @Test(.spawning, .evidence("X-04")) func `asking an object without a context for its ID traps`()
+    async
+  {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       print(Order().objectID)
     }
     #expect(message(result).contains("has no ID"))
   }
 
-  @Test(.evidence("X-05")) func `looking up an ID of another class or container traps`() async {
+  @Test(.spawning, .evidence("X-05")) func `looking up an ID of another class or container traps`()
+    async
+  {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let context = container.newContext()
@@ -85,7 +89,8 @@ struct ProgrammerErrorTests {
     #expect(message(result).contains("does not identify an object of class"))
   }
 
-  @Test(.evidence("X-06")) func `executing a custom type of batch request traps`() async {
+  @Test(.spawning, .evidence("X-06")) func `executing a custom type of batch request traps`() async
+  {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       try container.newContext().execute(OwnRequest())
@@ -93,7 +98,7 @@ struct ProgrammerErrorTests {
     #expect(message(result).contains("batch requests"))
   }
 
-  @Test(.evidence("X-07")) func `a position outside a list traps`() async {
+  @Test(.spawning, .evidence("X-07")) func `a position outside a list traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let controller = FetchedResultsController(

@@ -174,7 +174,7 @@ struct TemporaryIDTests {
   @Test(.evidence("U-12")) func `temporary IDs of many objects take constant memory`() throws {
     let context = fixture.context()
     for round in 0..<3 {
-      for number in 0..<3000 {
+      for number in 0..<TestScale.pick(quick: 1000, all: 3000) {
         let person = Person(context: context)
         person.name = "\(round) \(number)"
         Car(context: context).owner = person
@@ -183,7 +183,7 @@ struct TemporaryIDTests {
       context.reset()
     }
     // Each of the two classes uses blocks of 64, 128, 256, … numbers, with one entry per block.
-    #expect(context.renumbered.entryCount <= 2 * 9)
+    #expect(context.renumbered.entryCount <= 2 * TestScale.pick(quick: 7, all: 9))
   }
 
   @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
@@ -263,7 +263,7 @@ struct RenumberedObjectsTests {
 
   @Test(.evidence("U-12"))
   func `recording replaced numbers in random order costs little more than in ascending order`() {
-    let count: Int64 = 200_000
+    let count: Int64 = TestScale.pick(quick: 50_000, all: 200_000)
     let table = RenumberedObjects()
     var random = SeededGenerator(seed: 1)
     let rows = (0..<count).shuffled(using: &random)

@@ -76,14 +76,14 @@ struct BatchTests {
     #expect(!context.hasChanges && context.faultError == nil)
   }
 
-  @Test(.evidence("B-02"))
+  @Test(.spawning, .evidence("B-02"))
   func `batched results of a million objects use little memory`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       let container = try PersistentContainer(
         url: URL(filePath: scratch.path), schema: Schema(Sample.self))
       #if DEBUG
-        let count = 20_000
+        let count = TestScale.pick(quick: 10_000, all: 20_000)
       #else
         let count = 1_000_000
       #endif

@@ -94,7 +94,7 @@ struct FetchTests {
   @Test(.evidence("FO-05"), arguments: 0..<2 as Range<UInt64>)
   func `an asynchronous fetch finds the same objects`(seed: UInt64) async throws {
     let herd = try Herd(seed: seed, count: 60)
-    for number in 0..<TestScale.pick(quick: 15, all: 40) {
+    for number in 0..<TestScale.pick(quick: 9, all: 40) {
       let condition = RandomCondition.any(&herd.random, depth: number % 3)
       var request = FetchRequest<Animal>(
         sort: [SortDescriptor(\.paws, order: .reverse)], limit: number % 2 == 0 ? nil : 7,

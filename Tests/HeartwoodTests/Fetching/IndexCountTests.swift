@@ -14,6 +14,12 @@ struct IndexCountTests {
   private static let ranks: [Int?] = [nil, 0, 1, -1, .min, .max]
   private static let operators = ["==", "<", "<=", ">", ">=", "!="]
 
+  /// Returns all values, or every other one in a quick run, in which consecutive operators are
+  /// combined with different values.
+  private static func chosen<Value>(_ values: [Value], for number: Int) -> [Value] {
+    TestScale.some(Array(values.dropFirst(TestScale.pick(quick: number % 2, all: 0))))
+  }
+
   /// Saves animals and dogs with odd values, and returns them in a context without changes.
   private func fixture(seed: UInt64) throws -> (GraphFixture, ManagedObjectContext) {
     var random = SeededGenerator(seed: seed)
@@ -48,18 +54,20 @@ struct IndexCountTests {
     try check(Dog.self, includesSubentities: true)
   }
 
-  @Test(.evidence("P-09"), .evidence("FO-02"), arguments: TestScale.seeds(quick: 2, all: 20))
+  @Test(.evidence("P-09"), .evidence("FO-02"), arguments: TestScale.seeds(quick: 1, all: 20))
   func `equal the number of fetched objects`(seed: UInt64) throws {
     let (_, context) = try fixture(seed: seed)
     let label = "seed \(seed)"
-    for comparison in Self.operators {
-      for name in Self.names { try check(context, "name \(comparison) %@", [name], label) }
-      for weight in Self.weights {
+    for (number, comparison) in Self.operators.enumerated() {
+      for name in Self.chosen(Self.names, for: number) {
+        try check(context, "name \(comparison) %@", [name], label)
+      }
+      for weight in Self.chosen(Self.weights, for: number) {
         try check(context, "weight \(comparison) %@", [weight], label)
         try check(context, "weight \(comparison) %@ AND weight >= 0", [weight], label)
         try check(context, "legs \(comparison) %@", [weight], label)
       }
-      for rank in Self.ranks {
+      for rank in Self.chosen(Self.ranks, for: number) {
         if let rank {
           try check(context, "rank \(comparison) %@", [rank], label)
           try check(context, "rank \(comparison) %@ AND rank < 1", [rank], label)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The log", .serialized)
 struct LogTests {
-  @Test(.evidence("L-01")) func `each log level adds details`() async {
+  @Test(.spawning, .evidence("L-01")) func `each log level adds details`() async {
     // Use a separate process, because other tests fetch at the same time.
     await #expect(processExitsWith: .success) {
       let lines = Mutex<[String]>([])
@@ -56,7 +56,9 @@ struct LogTests {
     }
   }
 
-  @Test(.evidence("L-01")) func `without a handler the log goes to standard error`() async {
+  @Test(.spawning, .evidence("L-01")) func `without a handler the log goes to standard error`()
+    async
+  {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       ContextLog.level = .operations
       let fixture = try GraphFixture()

@@ -101,8 +101,9 @@ struct PagingTests {
   {
     var random = SeededGenerator(seed: seed)
     let entries = try context.fetch(FetchRequest<Entry>())
-    for round in 0..<30 {
-      if round == 15 {
+    let rounds = TestScale.pick(quick: 20, all: 30)
+    for round in 0..<rounds {
+      if round == rounds / 2 {
         for _ in 0..<40 { entries[random.below(entries.count)].rank = random.below(400) }
         for number in 0..<20 {
           let entry = Entry(context: context)

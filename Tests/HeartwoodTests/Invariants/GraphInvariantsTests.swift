@@ -23,7 +23,7 @@ struct GraphInvariantsTests {
 
   /// The seeds to run, or those in the environment variable `HEARTWOOD_SEEDS`, such as `31,27`.
   private static let seeds: [UInt64] =
-    chosenSeeds ?? Array(TestScale.seeds(quick: 2, all: 60, long: 2000))
+    chosenSeeds ?? Array(TestScale.seeds(quick: 1, all: 60, long: 2000))
 
   private static let chosenSeeds = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]?
     .split(separator: ",").compactMap { UInt64($0) }

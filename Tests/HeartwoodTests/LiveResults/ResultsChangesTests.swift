@@ -87,7 +87,8 @@ struct ResultsChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("LR-06")) func `results show changes of another process`() async throws {
+  @Test(.spawning, .evidence("LR-06")) func `results show changes of another process`() async throws
+  {
     let scratch = try ScratchDirectory()
     let url = URL(filePath: scratch.path(of: "store"))
     let container = try PersistentContainer(url: url, schema: songs)

@@ -95,7 +95,9 @@ struct ResultsCostTests {
     let shown: Song = live.controller.object(at: 0)
     let before = live.controller.work
     let writer = fixture.context()
-    for rank in 0..<10_000 {
+    // Even the smaller number is too large for the lists to be updated row by row.
+    let count = TestScale.pick(quick: 3000, all: 10_000)
+    for rank in 0..<count {
       let song = Song(context: writer)
       song.rank = rank
       song.title = "song \(rank)"
@@ -110,7 +112,7 @@ struct ResultsCostTests {
     #expect(shown.genre == "jazz")
     let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)
     #expect(live.check().ids == expected && expected.count == 50)
-    #expect(all.check().ids.count == 10_999)
+    #expect(all.check().ids.count == count + 999)
     for step in 0..<200 {
       context.delete(live.controller.object(at: step % 7))
       live.check()

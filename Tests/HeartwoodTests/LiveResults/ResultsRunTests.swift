@@ -7,7 +7,7 @@ struct ResultsRunTests {
   @Test(.evidence("LR-01"), arguments: TestScale.some([1, 2, 3, 4, 5, 6] as [UInt64], every: 6))
   func `live results equal a fetch after every kind of change`(seed: UInt64) throws {
     let run = try ResultsRun(seed: seed)
-    let steps = TestScale.pick(quick: 120, all: 250)
+    let steps = TestScale.pick(quick: 80, all: 250)
     try run.run(steps: steps)
     #expect(run.changeCount > steps / 2 && run.moveCount > steps / 16)
     #expect(run.counts.count > steps / 20)

@@ -16,7 +16,7 @@ struct GrowthTests {
     let order = Order(context: context)
     try context.save()
     context.tracksUndo = tracksUndo
-    let count = TestScale.pick(quick: 1, all: 2) * (isObserved ? 3_000 : 1_000)
+    let count = TestScale.pick(quick: 1, all: 4) * (isObserved ? 1500 : 500)
     let duration = ThreadTime.seconds {
       for number in 0..<count {
         let (line, piece) = (OrderLine(context: context), Piece(context: context))
@@ -28,8 +28,8 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // If each step examined all members, this would take minutes.
-    #expect(duration < 20)
+    // If each step examined all members, this would take minutes, and a sixteenth in a quick run.
+    #expect(duration < TestScale.pick(quick: 4, all: 20))
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)
     #expect(order.keywords.count == count && order.note.count == count)

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Reading properties")
 struct PropertyCostTests {
-  @Test(.evidence("F-14")) func `reading a property of a loaded object allocates nothing`() async {
+  @Test(.spawning, .evidence("F-14"))
+  func `reading a property of a loaded object allocates nothing`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try GraphFixture()
       // The name is too long for the inline representation of strings, so copying it would

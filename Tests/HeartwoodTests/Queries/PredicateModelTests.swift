@@ -9,7 +9,7 @@ struct PredicateModelTests {
   @Test(.evidence("P-09"), arguments: 0..<2 as Range<UInt64>)
   func `random predicates equal plain closures`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
-    for number in 0..<Herd.questionCount(100) {
+    for number in 0..<TestScale.pick(quick: 50, all: 2000) {
       let condition = RandomCondition.any(&herd.random, depth: number % 4)
       let predicate = try QueryPredicate<Animal>(
         format: condition.format, arguments: condition.arguments)
@@ -21,7 +21,7 @@ struct PredicateModelTests {
   @Test(.evidence("P-01"), .evidence("P-09"), arguments: 0..<2 as Range<UInt64>)
   func `random predicates mean the same in both languages`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
-    for number in 0..<Herd.questionCount(64) {
+    for number in 0..<TestScale.pick(quick: 24, all: 1280) {
       let condition = Self.condition(&herd.random, number % 24)
       let formatted = try QueryPredicate<Animal>(
         format: condition.format, arguments: condition.arguments)

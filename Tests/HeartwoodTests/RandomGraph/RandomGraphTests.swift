@@ -15,7 +15,7 @@ struct RandomGraphTests {
   private static func seeds(_ count: UInt64) -> [UInt64] {
     let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
     return chosen?.split(separator: ",").compactMap { UInt64($0) }
-      ?? Array(0..<TestScale.pick(quick: (count + 39) / 40, all: count, long: 2000))
+      ?? Array(0..<TestScale.pick(quick: (count + 59) / 60, all: count, long: 2000))
   }
 
   /// Takes random steps, and counts how often each operation was performed.
@@ -63,7 +63,7 @@ struct RandomGraphTests {
   }
 
   @Test(
-    .evidence("C-02"), .evidence("C-06"), .evidence("H-01"), .evidence("H-02"),
+    .spawning, .evidence("C-02"), .evidence("C-06"), .evidence("H-01"), .evidence("H-02"),
     .evidence("QG-27"), arguments: seeds(6).prefix(TestScale.pick(quick: 2, all: 6, long: 200)))
   func `random work continues in other processes and after reopening`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()

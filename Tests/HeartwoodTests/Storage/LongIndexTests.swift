@@ -111,7 +111,7 @@ struct LongIndexTests {
     for _ in 0..<20 { context.delete(all.remove(at: strings.random.below(all.count))) }
     try context.save()
     var indexed = 0
-    for round in 0..<64 {
+    for round in 0..<TestScale.pick(quick: 32, all: 64) {
       let (format, arguments) = Self.condition(pool, &strings.random)
       let fast = try Self.request(format, arguments, isPlain: false, &strings.random, round)
       let plain = try Self.request(format, arguments, isPlain: true, &strings.random, round)
@@ -122,7 +122,7 @@ struct LongIndexTests {
       let found = try other.fetch(fast).map(\.number)
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
-    #expect(indexed > 20)
+    #expect(indexed > TestScale.pick(quick: 10, all: 20))
     // Deleting all objects must remove all entries from the indexes.
     for page in all { context.delete(page) }
     try context.save()
@@ -213,14 +213,15 @@ struct LongIndexTests {
     let context = fixture.context()
     var strings = LongTexts(seed: 9)
     var stored: [String: Int] = [:]
-    for number in 0..<120 {
+    let count = TestScale.pick(quick: 60, all: 120)
+    for number in 0..<count {
       let url = strings.next()
       let feed = Feed(context: context)
       feed.url = url
       feed.note = number
       feed.data = strings.random.below(3) == 0 ? nil : Data(url.utf8)
       if stored[url] == nil {
-        if !isOneSave || number == 119 { try context.save() }
+        if !isOneSave || number == count - 1 { try context.save() }
         stored[url] = number
       } else if isOneSave {
         context.delete(feed)

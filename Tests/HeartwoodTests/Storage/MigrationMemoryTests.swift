@@ -30,7 +30,8 @@ private enum After {
 
 @Suite("Memory use of a migration")
 struct MigrationMemoryTests {
-  @Test(.evidence("E-15")) func `the memory of a migration does not depend on the number of rows`()
+  @Test(.spawning, .evidence("E-15"))
+  func `the memory of a migration does not depend on the number of rows`()
     async
   {
     await #expect(processExitsWith: .success) {

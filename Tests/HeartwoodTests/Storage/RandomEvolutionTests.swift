@@ -153,7 +153,7 @@ private struct EvolutionRun {
 struct RandomEvolutionTests {
   @Test(
     .evidence("E-01"), .evidence("E-02"), .evidence("E-06"),
-    arguments: TestScale.seeds(quick: 4, all: 12))
+    arguments: TestScale.seeds(quick: 3, all: 12))
   func `a store equals a plain model after each random migration`(seed: UInt64) throws {
     var run = EvolutionRun(seed: seed)
     for _ in 0..<12 {

@@ -7,7 +7,7 @@ import Testing
 ///
 /// A process must report that its store is no longer the one at the path. It must not write to the
 /// store that is now at the path, which must remain complete and unchanged.
-@Suite("A store displaced under several processes", .serialized)
+@Suite("A store displaced under several processes", .serialized, .waiting)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {
     case deleted, replacedByNewStore, restoredFromCopy, restoredInPlace

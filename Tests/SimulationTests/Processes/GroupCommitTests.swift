@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests that a sync by one process also covers the commits of other processes.
-@Suite("Commits of several processes", .serialized)
+@Suite("Commits of several processes", .serialized, .waiting)
 struct GroupCommitTests {
   private struct Totals {
     var commits = 0
@@ -34,7 +34,7 @@ struct GroupCommitTests {
 
   @Test(.evidence("D1"))
   func `share syncs of the log`() throws {
-    let seconds = TestScale.pick(quick: 0.5, all: 1.5, long: 10.0)
+    let seconds = TestScale.pick(quick: 0.3, all: 1.5, long: 10.0)
     let one = try totals(1, seconds: seconds)
     let eight = try totals(8, seconds: seconds)
     #expect(eight.syncs < eight.commits)

@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests the information about each other that real processes obtain.
-@Suite("Processes that hold a store or a generation", .serialized)
+@Suite("Processes that hold a store or a generation", .serialized, .waiting)
 struct HolderProcessTests {
   /// Repeats a query until its result is `expected` or a minute has passed, and returns the last
   /// result.

@@ -3,9 +3,9 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests real processes that use one store, some of which are killed or suspended at random.
-@Suite("Processes on one store", .serialized)
+@Suite("Processes on one store", .serialized, .waiting)
 struct KillTests {
-  private static let seconds = TestScale.pick(quick: 2.0, all: 4.0, long: 12.0)
+  private static let seconds = TestScale.pick(quick: 1.2, all: 4.0, long: 12.0)
 
   private func fill(
     _ campaign: ProcessCampaign, isMapped: Bool,

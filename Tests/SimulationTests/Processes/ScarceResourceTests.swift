@@ -46,6 +46,8 @@ struct ScarceResourceTests {
   /// One run of the workload, with a store of which a call fails, another opening of this store,
   /// and another process that uses the store.
   private final class Run {
+    /// The number of rows of the larger transactions, which exceed their memory.
+    static let rowCount = TestScale.pick(quick: 80, all: 200)
     let fixture: StoreFixture
     let fileSystem: ObservedFileSystem
     let watcher: Store
@@ -124,7 +126,7 @@ struct ScarceResourceTests {
       if opened == nil { opened = try attempt { try fixture.open() } }
       let store = try #require(opened, "\(context)")
       try put(store, 0..<20, 1)
-      try put(store, 0..<200, 2)
+      try put(store, 0..<Self.rowCount, 2)
       let pin = try attempt { try store.snapshot() }
       let pinned = acknowledged[0]
       try put(store, 10..<40, 3)
@@ -134,7 +136,7 @@ struct ScarceResourceTests {
         try $0.keyspace("k").put(210, [UInt8](repeating: 9, count: 2000))
       }
       acknowledged[210] = 9
-      try put(store, 0..<200, 4)
+      try put(store, 0..<Self.rowCount, 4)
       if let pin {
         let value = try attempt { try pin.keyspace("k")?.get(0)?.last }
         if let value { #expect(value == pinned, "\(context)") }

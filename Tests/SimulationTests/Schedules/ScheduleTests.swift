@@ -12,7 +12,7 @@ struct ScheduleTests {
   /// time.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     if TestScale.current == .deep { return .max }
-    return TestScale.pick(quick: 8, all: 150, long: scenario.roles.count > 3 ? 600 : .max)
+    return TestScale.pick(quick: 5, all: 150, long: scenario.roles.count > 3 ? 600 : .max)
   }
 
   @Test(

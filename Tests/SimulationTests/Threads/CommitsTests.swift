@@ -127,7 +127,7 @@ struct CommitsTests {
 
   /// The commit is made either so soon after the start of the observation that the other process
   /// cannot know of it, or later, when the observer polls only once a second.
-  @Test(.evidence("N2"), arguments: [20, 350])
+  @Test(.waiting, .evidence("N2"), arguments: [20, 350])
   func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
@@ -167,7 +167,8 @@ struct CommitsTests {
     try store.close()
   }
 
-  @Test(.evidence("N3")) func `reach an observer without a signal, with a delay`() throws {
+  @Test(.waiting, .evidence("N3")) func `reach an observer without a signal, with a delay`() throws
+  {
     let fixture = try StoreFixture.onDisk()
     // An `ObservedFileSystem` does not wake observers. To them, the writer seems to die after each
     // commit and before its signal.

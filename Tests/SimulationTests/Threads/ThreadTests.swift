@@ -53,7 +53,7 @@ struct ThreadTests {
     }
     let writer: @Sendable () throws -> Void = {
       defer { isDone.store(true, ordering: .releasing) }
-      for number in 1...TestScale.pick(quick: 100, all: 400) {
+      for number in 1...TestScale.pick(quick: 50, all: 400) {
         try store.write(durability: number % 50 == 0 ? .full : .normal) { transaction in
           let keyspace = try transaction.keyspace("a")
           for key in keys { try keyspace.put(key, value(number)) }

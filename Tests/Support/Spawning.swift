@@ -1,0 +1,64 @@
+import Dispatch
+public import Testing
+
+/// Runs exit tests on a thread on which no test computes or blocks.
+///
+/// The test library has one thread that waits for the processes of all exit tests. If a process
+/// ends before its test has asked for the result, this thread spins until the test asks. Among a
+/// thousand other tests, that takes minutes, and the thread uses a processor all the while.
+public struct Spawning: TestTrait, TestScoping {
+  private static let executor = QueueExecutor("heartwood.tests.spawning")
+  private static let turns = Turns()
+
+  /// Runs a test on the thread when few others are running on it.
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await withTaskExecutorPreference(Self.executor) {
+      await Self.turns.begin()
+      let result: Result<Void, any Error>
+      do { result = .success(try await function()) } catch { result = .failure(error) }
+      await Self.turns.end()
+      try result.get()
+    }
+  }
+}
+
+extension Trait where Self == Spawning {
+  /// Marks an exit test.
+  public static var spawning: Spawning { Spawning() }
+}
+
+/// Limits the number of exit tests that run at the same time, because each uses a processor.
+private actor Turns {
+  private var freeCount = 3
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func begin() async {
+    if freeCount > 0 {
+      freeCount -= 1
+    } else {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  func end() {
+    if waiting.isEmpty {
+      freeCount += 1
+    } else {
+      waiting.removeFirst().resume()
+    }
+  }
+}
+
+/// Runs tasks one after another on a queue.
+final class QueueExecutor: TaskExecutor {
+  private let queue: DispatchQueue
+
+  init(_ name: String) { queue = DispatchQueue(label: name) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}
