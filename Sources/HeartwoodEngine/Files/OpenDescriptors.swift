@@ -16,7 +16,9 @@
 ///
 /// `lock` is held during a fork, and from before a file is opened until its descriptor is
 /// registered, so that the child knows all copied descriptors. The handler in the child must
-/// neither allocate memory nor wait.
+/// neither allocate memory nor wait. In a debug build, code that uses an array or a range waits for
+/// a lock of the Swift runtime, which a thread of the parent may have held, so the tables that the
+/// handler reads are plain memory.
 enum OpenDescriptors {
   /// The result of registering the fork handlers on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
@@ -28,9 +30,15 @@ enum OpenDescriptors {
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // The compiler cannot check that these two properties are accessed only under `lock`.
-  nonisolated(unsafe) private static var isOurs: [Bool] = []
-  nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
+  // The compiler cannot check that the following properties are accessed only under `lock`.
+
+  /// For each descriptor whether the engine has opened it.
+  nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
+  nonisolated(unsafe) private static var isOursCount = 0
+  nonisolated(unsafe) private static var sharedMemory =
+    UnsafeMutablePointer<MutableBytes>.allocate(capacity: 0)
+  nonisolated(unsafe) private static var sharedMemoryCount = 0
+  nonisolated(unsafe) private static var sharedMemoryCapacity = 0
 
   /// Opens the file at `path`, and registers the descriptor, to be closed with ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
@@ -49,10 +57,23 @@ enum OpenDescriptors {
 
   private static func register(_ descriptor: Int32) {
     let number = Int(descriptor)
-    if number >= isOurs.count {
-      isOurs += repeatElement(false, count: max(64, number + 1 - isOurs.count))
+    if number >= isOursCount {
+      let count = max(isOursCount + 64, number + 1)
+      isOurs = moved(isOurs, count: isOursCount, toCapacity: count)
+      (isOurs + isOursCount).initialize(repeating: false, count: count - isOursCount)
+      isOursCount = count
     }
     isOurs[number] = true
+  }
+
+  /// Moves a table to a larger one.
+  private static func moved<Element>(
+    _ table: UnsafeMutablePointer<Element>, count: Int, toCapacity capacity: Int
+  ) -> UnsafeMutablePointer<Element> {
+    let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
+    larger.moveInitialize(from: table, count: count)
+    table.deallocate()
+    return larger
   }
 
   /// Opens a file for a short time, without registering its descriptor.
@@ -88,14 +109,24 @@ enum OpenDescriptors {
   static func enterShared(_ memory: MutableBytes) {
     acquire()
     defer { release() }
-    sharedMemory.append(memory)
+    if sharedMemoryCount == sharedMemoryCapacity {
+      sharedMemoryCapacity += 8
+      sharedMemory = moved(
+        sharedMemory, count: sharedMemoryCount, toCapacity: sharedMemoryCapacity)
+    }
+    (sharedMemory + sharedMemoryCount).initialize(to: memory)
+    sharedMemoryCount += 1
   }
 
   /// Unmaps and unregisters memory that is shared with other processes.
   static func unmapShared(_ memory: MutableBytes) {
     acquire()
     defer { release() }
-    sharedMemory.removeAll { $0.base == memory.base }
+    if let position = (0..<sharedMemoryCount).first(where: { sharedMemory[$0].base == memory.base })
+    {
+      sharedMemoryCount -= 1
+      sharedMemory[position] = sharedMemory[sharedMemoryCount]
+    }
     munmap(memory.base, memory.count)
   }
 
@@ -108,16 +139,23 @@ enum OpenDescriptors {
   /// The thread that called `fork` acquired `lock`; this method releases the child's copy of it.
   private static func startChild() {
     ProcessOrigin.leaveParent()
-    for number in isOurs.indices where isOurs[number] {
-      isOurs[number] = false
-      SystemCalls.closeDescriptor(Int32(number))
+    var number = 0
+    while number < isOursCount {
+      if isOurs[number] {
+        isOurs[number] = false
+        SystemCalls.closeDescriptor(Int32(truncatingIfNeeded: number))
+      }
+      number &+= 1
     }
-    for memory in sharedMemory {
+    var position = 0
+    while position < sharedMemoryCount {
+      let memory = sharedMemory[position]
       // Map private zeros at the same address. The range stays mapped, so a later `munmap` of it
       // cannot remove a different mapping.
       _ = mmap(
         memory.base, memory.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1,
         0)
+      position &+= 1
     }
     release()
   }

@@ -1,0 +1,44 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Measures the memory that a transaction and the page cache use in a process of their own.
+@Suite("The memory of a large transaction")
+struct TransactionMemoryTests {
+  private static let limit = 16 << 20
+
+  /// Commits three times as many bytes as the limits allow in memory, in random order, and returns
+  /// by how much the process has grown.
+  private static func growth(_ access: StoreOptions.Access) throws -> Int {
+    let scratch = try ScratchDirectory()
+    var options = StoreOptions()
+    options.access = access
+    options.transactionMemoryByteCount = limit
+    options.cacheByteCount = limit
+    let store = try Store(at: scratch.path + "/store", options: options)
+    let value = [UInt8](repeating: 7, count: 2000)
+    var generator = SeededGenerator(seed: 1)
+    let before = try anonymousByteCount()
+    try store.write(durability: .normal) { transaction in
+      let rows = try transaction.keyspace("rows")
+      for _ in 0..<24_000 { try rows.put(Int.random(in: 0..<1 << 40, using: &generator), value) }
+    }
+    // Another thread reads all pages, as maintenance does, through the cache.
+    _ = try store.checkpoint()
+    let growth = try anonymousByteCount() - before
+    guard try store.verify().findings.isEmpty else { fatalError("The store is not sound.") }
+    return growth
+  }
+
+  @Test(.spawning) func `is that of its limit, and of the cache if files are not mapped`() async {
+    await #expect(processExitsWith: .success) {
+      let mapped = try Self.growth(.mapped)
+      let buffered = try Self.growth(.buffered)
+      // The allowance is for what the allocator keeps and for the index of the spilled pages.
+      let allowance = 8 << 20
+      guard mapped < Self.limit + allowance, buffered < Self.limit + allowance else {
+        fatalError("\(mapped) and \(buffered) bytes more than before")
+      }
+    }
+  }
+}
