@@ -26,7 +26,7 @@ struct LMDBLibrary: Sendable {
     /// The flag that ties reader slots to transactions instead of threads, so that a transaction
     /// may begin on one thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
-    /// The flag that keeps the system from reading bytes around a page, for data larger than memory.
+    /// The flag that keeps the system from reading bytes around a page.
     static let noReadAhead: UInt32 = 0x800000
   }
 

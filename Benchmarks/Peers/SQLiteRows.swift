@@ -137,8 +137,8 @@ extension SQLiteDatabase {
   ///
   /// The cache uses memory only for pages that a connection writes or that are not mapped.
   ///
-  /// - Parameter readsAhead: Whether the data fit in memory; otherwise, files are not mapped, and the
-  ///   cache is as large as Heartwood's.
+  /// - Parameter readsAhead: Whether the data fit in memory. Otherwise, files are not mapped, and
+  ///   the cache is as large as Heartwood's.
   func setUp(readsAhead: Bool = true) throws {
     for text in [
       // A checkpoint of another connection may hold a lock for a moment.
