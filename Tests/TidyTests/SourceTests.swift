@@ -140,6 +140,15 @@ struct SourceTests {
     }
   }
 
+  @Test func `run exit tests on the thread for them`() throws {
+    // The words are split so that this file is not taken for one with exit tests.
+    let (exitTest, trait) = ("processExits" + "With", ".spawn" + "ing")
+    for source in try SwiftSource.all(under: "Tests/") {
+      guard source.lines.contains(where: { $0.contains(exitTest) }) else { continue }
+      #expect(source.lines.contains { $0.contains(trait) }, "\(source.path)")
+    }
+  }
+
   @Test func `leave nothing for later`() throws {
     for source in try SwiftSource.all() {
       for (position, line) in source.lines.enumerated() {

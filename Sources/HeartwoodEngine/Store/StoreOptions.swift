@@ -12,11 +12,15 @@ public struct StoreOptions: Sendable {
 
   /// How pages are read.
   public enum Access: Sendable {
-    /// Files are mapped into memory, and pages are read in place. This is faster while the files fit
-    /// in memory. Otherwise, the system may read 32 pages for each one that is needed.
+    /// Files are mapped into memory, and pages are read in place.
+    ///
+    /// This is faster while the files fit in memory. Otherwise, the system may read 32 pages for
+    /// each one that is needed.
     case mapped
-    /// Pages are read into a bounded cache and verified there. Nothing outside this process, not
-    /// even a media error, can change a page after it has been verified.
+    /// Pages are read into a bounded cache and verified there.
+    ///
+    /// Nothing outside this process, not even a media error, can change a page after it has been
+    /// verified. Use this for a store that is larger than the memory for it.
     case buffered
   }
 
