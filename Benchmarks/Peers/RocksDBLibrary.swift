@@ -120,7 +120,7 @@ struct RocksDBLibrary: Sendable {
   }
 
   /// Creates the options for opening a database: no compression, Bloom filters with 10 bits per
-  /// key, 128 MiB of memory for new entries, and background threads for all cores.
+  /// key, and background threads for all cores.
   ///
   /// The options remain allocated until the program ends.
   func makeOptions() throws -> Handle {

@@ -4,8 +4,8 @@
 /// also checked in release builds, so that a wrong offset stops the program instead of reading
 /// arbitrary memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// Its functions are transparent, because a debug build inlines no others, and most work of the
-/// engine passes through them: a load takes a quarter of the time of a call.
+/// Its functions are transparent, because a debug build inlines only such functions, and only into
+/// functions of the same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int

@@ -20,7 +20,7 @@ public struct StoreOptions: Sendable {
     /// Pages are read into a bounded cache and verified there.
     ///
     /// Nothing outside this process, not even a media error, can change a page after it has been
-    /// verified. Use this for a store that is larger than the memory for it.
+    /// verified. Use this for a store that does not fit in memory.
     case buffered
   }
 
