@@ -43,10 +43,13 @@ package enum Limits {
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments: more than are usually read at the same time, but few
   /// compared with a process's descriptor limit.
-  package static let maxOpenSegmentCount = 32
+  package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that are kept open until they are synced; before another
   /// one is written, the one that has waited longest is synced.
-  package static let maxUnsyncedSegmentCount = 16
+  ///
+  /// Of the default size, these are as long as the longest log that awaits a checkpoint, so only a
+  /// longer transaction waits for the disk before its commit.
+  package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations, besides the newest, in the shared counters; if
   /// there are more, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Performs maintenance runs when they are due, and releases lingering pins; thread-safe.
 ///
 /// The thread references the components of the store, but never the store itself, so that a store
@@ -27,6 +29,8 @@ final class Maintenance: @unchecked Sendable {
   /// The time of the next check for held generations, or `nil` while no generation is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
+  /// Whether the next write must wait for a run.
+  private let isStalled = Atomic(false)
   /// The lowest segment whose successor has not been requested yet.
   private var nextSegment: UInt64 = 0
 
@@ -83,8 +87,8 @@ final class Maintenance: @unchecked Sendable {
 
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
-  /// The background thread does both, unless maintenance is inline; this method waits for a run
-  /// only if the log grows faster than runs shorten it.
+  /// The background thread does both, unless maintenance is inline. This method does not wait for
+  /// it, because the commit is complete.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
@@ -98,14 +102,24 @@ final class Maintenance: @unchecked Sendable {
       isRunRequested = isRunRequested || isDue
       areSegmentsRequested = areSegmentsRequested || needsSegment
       if isDue || needsSegment { lock.wakeAll() }
-      if schedule.stalls(at: generation), !waitForRun() {
-        schedule.stopStalling(at: generation)
-      }
+      isStalled.store(schedule.stalls(at: generation), ordering: .relaxed)
     }
     lock.release()
     guard isInline else { return }
     if needsSegment { try makeSegments() }
     if isDue { _ = try run(isScheduled: true) }
+  }
+
+  /// Waits for a run if the log has grown faster than runs shorten it.
+  ///
+  /// Call this method before a write acquires the writer lock, for which the run may wait.
+  func waitIfStalled() {
+    guard isStalled.load(ordering: .relaxed) else { return }
+    lock.withLock {
+      guard isStalled.load(ordering: .relaxed) else { return }
+      if !waitForRun() { schedule.stopStalling(at: files.counters.appended) }
+      isStalled.store(false, ordering: .relaxed)
+    }
   }
 
   /// Waits until a run has ended, and returns `false` if that takes too long.
@@ -181,6 +195,7 @@ final class Maintenance: @unchecked Sendable {
       lastError = error
       schedule.recordRun(
         from: start, held: stretch, pageCount: table.visible.point.pageCount)
+      isStalled.store(false, ordering: .relaxed)
       lock.wakeAll()
     }
   }

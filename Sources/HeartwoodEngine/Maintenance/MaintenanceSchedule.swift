@@ -79,7 +79,7 @@ struct MaintenanceSchedule {
     return generation >= nextRunAt
   }
 
-  /// Returns whether a writer must wait for a run after this commit.
+  /// Returns whether the next write after this commit must wait for a run.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
   /// Postpones further waits of writers until the log has grown by another `heldLength`.

@@ -56,6 +56,7 @@ extension Store {
     var compaction = Compaction(geometry: files.geometry, stepByteCount: stepByteCount)
     var hasMore = true
     while hasMore {
+      maintenance.waitIfStalled()
       let frame = try core.commit.run(isDurable: false, timeout: options.busyMilliseconds) {
         hasMore = try compaction.step($0.session.pages)
       }

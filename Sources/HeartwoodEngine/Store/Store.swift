@@ -112,6 +112,7 @@ public final class Store: Sendable {
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> Generation {
     try requireWritable()
+    maintenance.waitIfStalled()
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)

@@ -191,14 +191,18 @@ package struct NodeEditor {
     let children = node.heads + node.count * 8
     let slots = isLeaf ? children : children + node.count * 4
     let shift = isLeaf ? 8 : 12
-    page.move(from: slots + slot * 2, to: slots + slot * 2 + shift + 2, byteCount: after * 2)
+    if after > 0 {
+      page.move(from: slots + slot * 2, to: slots + slot * 2 + shift + 2, byteCount: after * 2)
+    }
     page.move(from: slots, to: slots + shift, byteCount: slot * 2)
     if !isLeaf {
       page.move(from: children + slot * 4, to: children + slot * 4 + 12, byteCount: after * 4)
       page.move(from: children, to: children + 8, byteCount: slot * 4)
     }
-    let headOffset = node.heads + slot * 8
-    page.move(from: headOffset, to: headOffset + 8, byteCount: after * 8)
+    if after > 0 {
+      let headOffset = node.heads + slot * 8
+      page.move(from: headOffset, to: headOffset + 8, byteCount: after * 8)
+    }
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 

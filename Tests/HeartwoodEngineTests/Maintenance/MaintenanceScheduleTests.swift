@@ -48,6 +48,50 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
+  /// A commit that lets the log grow too much is complete, so only the next write waits.
+  @Test func `delays the next write while the log is too long`() throws {
+    let directory = try ScratchDirectory()
+    let files = ObservedFileSystem(PosixFileSystem())
+    let isBlocked = Atomic(false)
+    files.onSync = { path in
+      while path.hasSuffix("/pages"), isBlocked.load(ordering: .relaxed) {
+        SystemThread.sleep(milliseconds: 1)
+      }
+    }
+    var options = options()
+    options.busyTimeout = .seconds(60)
+    let store = try Store(at: directory.path(of: "store"), options: options, fileSystem: files)
+    isBlocked.store(true, ordering: .relaxed)
+    // If the first write waited as well, it would end only after this.
+    let watchdog = try #require(
+      SystemThread {
+        for _ in 0..<20_000 where isBlocked.load(ordering: .relaxed) {
+          SystemThread.sleep(milliseconds: 1)
+        }
+        isBlocked.store(false, ordering: .relaxed)
+      })
+    defer { watchdog.join() }
+    try store.write(durability: .normal) { transaction in
+      try transaction.keyspace("rows").put(0, [UInt8](repeating: 1, count: 4 << 20))
+    }
+    let hasReturnedFirst = isBlocked.load(ordering: .relaxed)
+    #expect(hasReturnedFirst)
+    let didWrite = Atomic(false)
+    let writer = try #require(
+      SystemThread {
+        #expect(throws: Never.self) { try write(store, 0..<1) }
+        didWrite.store(true, ordering: .relaxed)
+      })
+    SystemThread.sleep(milliseconds: 100)
+    let hasWaited = !didWrite.load(ordering: .relaxed)
+    #expect(hasWaited)
+    isBlocked.store(false, ordering: .relaxed)
+    writer.join()
+    #expect(store.statistics.activity.checkpointCount > 0)
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
   @Test(arguments: [nil, 16 << 20] as [Int?])
   func `checkpoints a large store less often by default`(byteCount: Int?) throws {
     let directory = try ScratchDirectory()
