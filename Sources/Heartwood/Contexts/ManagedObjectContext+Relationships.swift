@@ -191,7 +191,7 @@ extension ManagedObjectContext {
   /// Ensures that an object is in this context, by inserting it if it is in no context.
   ///
   /// Traps if the object is in another context, or if it has a row but no context.
-  private func requireSameContext(_ object: ManagedObject) {
+  func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.storeContext, other.store !== store {
@@ -222,7 +222,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes an object from another object's side of a relationship.
-  private func detach(
+  func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
@@ -245,7 +245,7 @@ extension ManagedObjectContext {
   ///
   /// If the other object can refer to only one object, its previous reference is removed on both
   /// sides.
-  private func attach(
+  func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }

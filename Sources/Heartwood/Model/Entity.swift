@@ -49,6 +49,16 @@ public struct Unique: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
+/// A rule for a single attribute, which is declared with the attribute.
+///
+/// For several attributes together, use ``Unique`` and ``Index``.
+public enum AttributeRule: Sendable {
+  /// No two objects of the entity have the same value, as with ``Unique``.
+  case unique
+  /// The attribute has an index, as with ``Index``.
+  case indexed
+}
+
 /// Declares an index over some attributes, sorted by the first attribute, then by the next, and so
 /// on.
 public struct Index: EntityRule {

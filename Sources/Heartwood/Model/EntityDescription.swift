@@ -74,6 +74,11 @@ final class EntityDescription: @unchecked Sendable {
     return properties[Int(slotsByOffset[position])]
   }
 
+  /// The properties that the entity declares itself.
+  var ownProperties: ArraySlice<PropertyDescription> {
+    properties[(superentity?.properties.count ?? 0)...]
+  }
+
   /// The entity and all its subentities.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 

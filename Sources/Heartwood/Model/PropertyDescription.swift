@@ -77,6 +77,7 @@ struct PropertyOptions: @unchecked Sendable {
   // so it never changes.
   var storedName: String?
   var renamedFrom: [String] = []
+  var rules: [AttributeRule] = []
   var isPreservedOnDeletion = false
   var deleteRule: DeleteRule?
   var inverse: AnyKeyPath?

@@ -2,6 +2,7 @@
 ///
 /// ```swift
 /// @Attribute var name: String = ""
+/// @Attribute(.unique) var email: String = ""
 /// @Attribute("n", renamedFrom: "title") var nickname: String? = nil
 /// ```
 ///
@@ -37,6 +38,33 @@ public struct Attribute<Value: AttributeValue> {
       PropertyOptions(
         storedName: name, renamedFrom: renamedFrom, isPreservedOnDeletion: preservesValueOnDeletion)
     )
+  }
+
+  /// Declares an attribute with rules for its values, and its value in new objects.
+  ///
+  /// ```swift
+  /// @Attribute(.unique) var code: String = ""
+  /// @Attribute(.indexed, renamedFrom: "date") var time: Date = .distantPast
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - wrappedValue: The value in new objects.
+  ///   - rule: A rule for the values of the attribute.
+  ///   - otherRules: More rules.
+  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
+  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  public init(
+    wrappedValue: Value, _ rule: AttributeRule, _ otherRules: AttributeRule...,
+    name: String? = nil, renamedFrom: String..., preservesValueOnDeletion: Bool = false
+  ) {
+    stored = wrappedValue
+    guard PropertyRecorder.isRecording else { return }
+    PropertyRecorder.recordWrapper(
+      Self.self,
+      PropertyOptions(
+        storedName: name, renamedFrom: renamedFrom, rules: [rule] + otherRules,
+        isPreservedOnDeletion: preservesValueOnDeletion))
   }
 
   @usableFromInline

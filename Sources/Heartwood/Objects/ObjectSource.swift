@@ -26,6 +26,21 @@ protocol ObjectSource: AnyObject {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
+  /// Returns the number of members of an unordered relationship, without loading them if possible.
+  func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int
+  /// Returns whether an object is a member, without loading the members if possible.
+  func hasMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool
+  /// Adds a member on both sides of an unordered relationship, or returns `false` if it is present.
+  func insertMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool
+  /// Removes a member on both sides of an unordered relationship, or returns `false` if it is
+  /// absent.
+  func removeMember(
+    _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool
   /// Inserts an object that is not in a context yet.
   func insert(_ object: ManagedObject)
   /// Called when a registered object is deallocated.

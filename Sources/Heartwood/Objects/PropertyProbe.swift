@@ -104,6 +104,16 @@ final class PropertyProbe: ObjectSource {
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?
   ) {}
+  func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int { 0 }
+  func hasMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool { false }
+  func insertMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool { false }
+  func removeMember(
+    _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool { false }
   func insert(_ object: ManagedObject) {}
   func forget(_ number: ObjectNumber) {}
 }

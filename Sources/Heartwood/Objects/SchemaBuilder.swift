@@ -249,6 +249,21 @@ struct SchemaBuilder {
             + "\((error as? ObjectGraphError)?.message ?? "\(error)")")
       }
     }
+    for property in entity.ownProperties where !property.options.rules.isEmpty {
+      do {
+        let slots = [try property.indexableSlot()]
+        // A unique constraint has an index of its own.
+        let isUnique = property.options.rules.contains(.unique)
+        let isDeclared = entity.indexes.contains {
+          $0.entity === entity && $0.slots == slots && ($0.isUnique || !isUnique)
+        }
+        guard !isDeclared else { continue }
+        add(slots, isUnique, at: position, to: entity)
+        position += 1
+      } catch {
+        fail("A rule of \(entity.name).\(property.name) is invalid. \(error.message)")
+      }
+    }
     for slot in DerivationBuilder(content: content).unlistedReferences(of: entity) {
       add([slot], false, at: position, to: entity)
       position += 1
@@ -279,6 +294,6 @@ extension PropertyDescription {
     throw ObjectGraphError(
       .invalidModel,
       "\(name) cannot be indexed, because indexes do not support properties of its type. Remove "
-        + "\(name) from the Unique or Index rule.")
+        + "the rule.")
   }
 }

@@ -4,6 +4,8 @@
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
+/// `person.$cars` counts, finds, inserts and removes ``Members`` without loading all of them.
+///
 /// Both sides stay consistent at all times. Adding an object through the inverse (`car.owner =
 /// person`) does not load the members.
 @propertyWrapper
@@ -41,6 +43,22 @@ public struct ToMany<Destination: ManagedObject> {
   public var wrappedValue: Set<Destination> {
     get { members ?? [] }
     set { members = newValue }
+  }
+
+  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
+  )
+  public var projectedValue: Members { fatalError() }
+
+  /// The members, which are counted, found and changed without loading them.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    projected projected: KeyPath<Owner, Members>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Members {
+    Members(of: owner, at: ManagedObject.offset(of: storage, in: owner))
   }
 
   /// The related objects, which may be faults.

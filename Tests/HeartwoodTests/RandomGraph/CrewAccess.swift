@@ -159,11 +159,11 @@ enum CrewAccess {
   /// Adds or removes a member of a to-many relationship in place, or sets or clears a reference.
   static func toggle(_ link: CrewLink, of object: ManagedObject, _ other: ManagedObject) {
     switch link {
-    case .friends: member(object).friends.formSymmetricDifference([member(other)])
-    case .tags: member(object).tags.formSymmetricDifference([tag(other)])
+    case .friends: toggle(member(object).$friends, member(other))
+    case .tags: toggle(member(object).$tags, tag(other))
     case .members: team(object).members.formSymmetricDifference([member(other)])
     case .reserved: team(object).reserved.formSymmetricDifference([job(other)])
-    case .tagMembers: tag(object).members.formSymmetricDifference([member(other)])
+    case .tagMembers: toggle(tag(object).$members, member(other))
     case .tagJobs: tag(object).jobs.formSymmetricDifference([job(other)])
     case .jobs:
       if let position = member(object).jobs.firstIndex(of: job(other)) {
@@ -181,6 +181,10 @@ enum CrewAccess {
       let isSet = targets(link, of: object).contains(other)
       set(link, of: object, to: isSet ? [] : [other])
     }
+  }
+
+  private static func toggle<Other>(_ members: ToMany<Other>.Members, _ other: Other) {
+    if !members.remove(other) { members.insert(other) }
   }
 
   /// Returns all objects of a context, grouped by class.

@@ -55,6 +55,8 @@ enum KnownOperations {
     "willTurnIntoFault": .left("is called, and changes nothing"),
     "didTurnIntoFault": .left("is called, and changes nothing"),
     "unreadableValues": .left("the run stores only values that it can read"),
+    "isEmpty": .left("the same as a count of 0; has tests of its own"),
+    "contains": .left("MembersTests compare it with loaded sets"), "remove": .steps,
     "entity": .steps, "hash": .steps, "wrappedValue": .steps, "projectedValue": .steps,
   ]
 

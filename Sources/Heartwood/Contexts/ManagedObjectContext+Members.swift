@@ -1,0 +1,116 @@
+/// Counts, finds and changes members of to-many relationships that are not loaded.
+extension ManagedObjectContext {
+  /// The entries of an unordered relationship that is not loaded, and the unsaved changes to it.
+  private struct StoredMembers {
+    let owner: ObjectNumber
+    /// The keyspace of the entries, or `nil` if nothing has ever been written to it.
+    let keyspace: RowsKeyspace?
+    let changes: MemberChanges?
+
+    func count() throws -> Int {
+      var count = try keyspace?.count(EntryRange([.integer(owner.bits)])) ?? 0
+      guard let changes else { return count }
+      for member in changes.added where try !isStored(member) { count += 1 }
+      for member in changes.removed where try isStored(member) { count -= 1 }
+      return count
+    }
+
+    func contains(_ member: ManagedObject) throws -> Bool {
+      if changes?.added.contains(member) == true { return true }
+      if changes?.removed.contains(member) == true { return false }
+      return try isStored(member)
+    }
+
+    /// Returns whether others have made the same change to a member as this context.
+    func isSharedChange(_ member: ManagedObject) throws -> Bool {
+      guard let changes else { return false }
+      return changes.added.contains(member)
+        ? try isStored(member)
+        : changes.removed.contains(member) ? try !isStored(member) : false
+    }
+
+    private func isStored(_ member: ManagedObject) throws -> Bool {
+      guard !member.number.isTemporary else { return false }
+      let key = EntryKey.key([.integer(owner.bits), .integer(member.number.bits)])
+      return try keyspace?.withValue(key) { _ in true } ?? false
+    }
+  }
+
+  /// Returns the stored members of a relationship, or `nil` if its members are loaded or only
+  /// loading them tells which ones are visible here.
+  private func storedMembers(
+    of object: ManagedObject, _ property: PropertyDescription
+  ) throws -> StoredMembers? {
+    if object.isFault { fire(object) }
+    guard !object.hasMembers(property), !object.isInserted, parent == nil, deleted.isEmpty,
+      !model.isRemoved, let entity = object.entityDescription
+    else { return nil }
+    let view = try currentView()
+    // An object that is newer than the view has members that the view lacks.
+    if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
+    return StoredMembers(
+      owner: object.number, keyspace: try view.keyspace(model.memberKeyspace(property, of: entity)),
+      changes: object.changes?.members[property.slot])
+  }
+
+  func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if object.hooks.contains(.observed) { didRead(object, property) }
+    if let count = try? storedMembers(of: object, property)?.count() { return count }
+    return loadedMembers(of: object, property).count
+  }
+
+  func hasMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if object.hooks.contains(.observed) { didRead(object, property) }
+    return isMember(member, of: object, property)
+  }
+
+  private func isMember(
+    _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    guard member.source === self else { return false }
+    if let found = try? storedMembers(of: object, property)?.contains(member) { return found }
+    // If reading fails, loading the members records the error.
+    _ = loadedMembers(of: object, property)
+    return object.containsMember(member, property)
+  }
+
+  /// Loads the members if others have made the same change to a member, so that undoing the change
+  /// here is a change of its own.
+  private func loadIfSharedChange(
+    _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard (try? storedMembers(of: object, property)?.isSharedChange(member)) == true else { return }
+    _ = loadedMembers(of: object, property)
+  }
+
+  func insertMember(
+    _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    requireSameContext(member)
+    loadIfSharedChange(member, of: object, property)
+    guard !isMember(member, of: object, property) else { return false }
+    add(member, to: object, property)
+    attach(object, to: member, property)
+    return true
+  }
+
+  func removeMember(
+    _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    loadIfSharedChange(member, of: object, property)
+    guard isMember(member, of: object, property) else { return false }
+    drop(member, from: object, property)
+    detach(object, from: member, property)
+    return true
+  }
+}

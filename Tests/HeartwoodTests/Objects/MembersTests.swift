@@ -1,0 +1,236 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// A node with each kind of unordered relationship.
+final class MemberNode: ManagedObject {
+  @Attribute(.unique) var id: Int = 0
+  @ToOne var parent: MemberNode?
+  @ToMany(inverse: \MemberNode.parent) var children: Set<MemberNode>
+  @ToMany var friends: Set<MemberNode>
+  @ToMany var likes: Set<MemberNode>
+  @ToMany(inverse: \MemberNode.likes) var likedBy: Set<MemberNode>
+
+  override class var entity: Entity {
+    Entity("MemberNode") { Inverse(\MemberNode.friends, \MemberNode.friends) }
+  }
+
+  enum Link: CaseIterable { case children, friends, likes, likedBy }
+
+  func direct(_ link: Link) -> ToMany<MemberNode>.Members {
+    switch link {
+    case .children: $children
+    case .friends: $friends
+    case .likes: $likes
+    case .likedBy: $likedBy
+    }
+  }
+
+  func loaded(_ link: Link) -> Set<MemberNode> {
+    switch link {
+    case .children: children
+    case .friends: friends
+    case .likes: likes
+    case .likedBy: likedBy
+    }
+  }
+
+  func toggleLoaded(_ link: Link, _ other: MemberNode) {
+    switch link {
+    case .children: children.formSymmetricDifference([other])
+    case .friends: friends.formSymmetricDifference([other])
+    case .likes: likes.formSymmetricDifference([other])
+    case .likedBy: likedBy.formSymmetricDifference([other])
+    }
+  }
+
+  func toggleDirect(_ link: Link, _ other: MemberNode) {
+    let members = direct(link)
+    let wasPresent = members.contains(other)
+    #expect(wasPresent ? members.remove(other) : members.insert(other))
+    #expect(!(wasPresent ? members.remove(other) : members.insert(other)))
+  }
+}
+
+/// One of two stores that undergo the same changes: one through `Members`, the other through the
+/// loaded sets.
+private final class MemberGraph {
+  let isDirect: Bool
+  let container: PersistentContainer
+  var contexts: [ManagedObjectContext] = []
+  var child: ManagedObjectContext?
+
+  init(isDirect: Bool, nodeCount: Int) throws {
+    self.isDirect = isDirect
+    container = try PersistentContainer.inMemory(schema: Schema(MemberNode.self))
+    for place in 0..<2 {
+      let context = container.newContext()
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      context.tracksUndo = place == 0
+      contexts.append(context)
+    }
+    for id in 0..<nodeCount { MemberNode(context: contexts[0]).id = id }
+    try contexts[0].save()
+    contexts[1].refreshAllObjects()
+  }
+
+  func node(_ id: Int, _ context: ManagedObjectContext) throws -> MemberNode? {
+    try context.fetch(FetchRequest<MemberNode>(where: #Predicate { $0.id == id })).first
+  }
+
+  /// Performs a step, and returns a description of what is visible afterwards.
+  func perform(_ step: MemberStep) throws -> String {
+    let place = contexts[step.place]
+    switch step.operation {
+    case .toggle:
+      let context = step.isInChild ? newChild() : place
+      guard let node = try node(step.first, context),
+        let other = try self.node(step.second, context)
+      else { return "no node" }
+      if isDirect {
+        node.toggleDirect(step.link, other)
+      } else {
+        node.toggleLoaded(step.link, other)
+      }
+      if step.isInChild { try context.save() }
+    case .delete: try node(step.first, place).map { place.delete($0) }
+    case .insert:
+      if try node(step.first, place) == nil { MemberNode(context: place).id = step.first }
+    case .save:
+      do { try place.save() } catch let error as ObjectGraphError {
+        place.rollback()
+        return "\(error.kind)"
+      }
+      // A set shows the generation in which it was loaded, so load all sets again.
+      for context in contexts { context.refreshAllObjects() }
+    case .rollback: place.rollback()
+    case .undo: if place.canUndo { place.undo() }
+    case .redo: if place.canRedo { place.redo() }
+    case .refresh: place.refreshAllObjects()
+    case .forget: if !place.hasChanges { place.reset() }
+    case .pin: try place.setQueryGenerationFrom(step.isInChild ? .current : nil)
+    }
+    return ""
+  }
+
+  private func newChild() -> ManagedObjectContext {
+    let child = ManagedObjectContext(parent: contexts[0])
+    self.child = child
+    return child
+  }
+
+  func shown(_ step: MemberStep) throws -> [Int] {
+    let context = contexts[step.place]
+    guard let node = try node(step.first, context) else { return [-1] }
+    let other = try self.node(step.second, context)
+    if isDirect {
+      let members = node.direct(step.link)
+      return [members.count, other.map { members.contains($0) ? 1 : 0 } ?? -1]
+    }
+    let members = node.loaded(step.link)
+    return [members.count, other.map { members.contains($0) ? 1 : 0 } ?? -1]
+  }
+
+  func content(_ context: ManagedObjectContext) throws -> [[Int]] {
+    try context.fetch(FetchRequest<MemberNode>(sort: [SortDescriptor(\.id)])).flatMap { node in
+      MemberNode.Link.allCases.map { [node.id] + node.loaded($0).map(\.id).sorted() }
+    }
+  }
+}
+
+private struct MemberStep {
+  enum Operation: CaseIterable {
+    case toggle, delete, insert, save, rollback, undo, redo, refresh, forget, pin
+  }
+
+  let operation: Operation
+  let place: Int
+  let first: Int
+  let second: Int
+  let link: MemberNode.Link
+  let isInChild: Bool
+
+  init(_ generator: inout SeededGenerator, nodeCount: Int) {
+    let isToggle = generator.isTrue(in256: 150)
+    operation =
+      isToggle ? .toggle : Operation.allCases[generator.below(Operation.allCases.count)]
+    place = generator.below(2)
+    first = generator.below(nodeCount)
+    second = generator.below(nodeCount)
+    link = MemberNode.Link.allCases[generator.below(4)]
+    isInChild = place == 0 && generator.isTrue(in256: 30)
+  }
+}
+
+@Suite("Members that are not loaded")
+struct MembersTests {
+  @Test(arguments: TestScale.seeds(quick: 12, all: 300))
+  func `are changed, counted and found like those of loaded sets`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let nodeCount = 6
+    let direct = try MemberGraph(isDirect: true, nodeCount: nodeCount)
+    let loaded = try MemberGraph(isDirect: false, nodeCount: nodeCount)
+    for number in 0..<120 {
+      let step = MemberStep(&generator, nodeCount: nodeCount)
+      let look = MemberStep(&generator, nodeCount: nodeCount)
+      let results = try (direct.perform(step), loaded.perform(step))
+      try #require(results.0 == results.1, "seed \(seed), step \(number): \(step)")
+      let shown = try (direct.shown(look), loaded.shown(look))
+      try #require(shown.0 == shown.1, "seed \(seed), step \(number): \(step), then \(look)")
+      guard number % 10 == 9 else { continue }
+      for place in 0..<2 {
+        let content = try (
+          direct.content(direct.contexts[place]), loaded.content(loaded.contexts[place])
+        )
+        try #require(content.0 == content.1, "seed \(seed), step \(number): \(step)")
+      }
+    }
+  }
+
+  @Test func `stay unloaded`() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(MemberNode.self))
+    let context = container.newContext()
+    let hub = MemberNode(context: context)
+    for id in 1...50 {
+      let node = MemberNode(context: context)
+      node.id = id
+      hub.$friends.insert(node)
+    }
+    try context.save()
+    let other = container.newContext()
+    let request = FetchRequest<MemberNode>(where: #Predicate { $0.id == 0 || $0.id == 50 })
+    let nodes = try other.fetch(request)
+    let (again, last) = (try #require(nodes.first), try #require(nodes.last))
+    #expect(again.$friends.count == 50)
+    #expect(again.$friends.contains(last))
+    let new = MemberNode()
+    new.id = 51
+    #expect(again.$friends.insert(new))
+    #expect(again.$friends.remove(last))
+    #expect(again.$friends.count == 50)
+    #expect(other.registeredObjects.count == 3)
+    #expect(new.friends == [again])
+    try other.save()
+    context.refreshAllObjects()
+    #expect(Set(hub.friends.map(\.id)) == Set(1...51).subtracting([50]))
+  }
+
+  @Test func `of an object in no context are kept until it is inserted`() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(MemberNode.self))
+    let context = container.newContext()
+    let (first, second) = (MemberNode(), MemberNode())
+    second.id = 1
+    #expect(first.$likes.insert(second))
+    #expect(!first.$likes.insert(second))
+    #expect(first.$likes.count == 1)
+    context.insert(first)
+    #expect(second.likedBy == [first])
+    let third = MemberNode()
+    third.id = 2
+    #expect(third.$likes.insert(first))
+    #expect(third.managedObjectContext === context)
+    try context.save()
+    #expect(first.$likedBy.count == 1)
+  }
+}
