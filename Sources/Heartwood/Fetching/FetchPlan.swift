@@ -128,7 +128,16 @@ struct FetchPlan {
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
     guard let keyPath else { return { $0.own } }
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
-    let term = try resolver.term(at: keyPath)
+    return try value(of: try resolver.term(at: keyPath))
+  }
+
+  /// Returns a function that reads the value of an expression for an object.
+  func value(of expression: QueryExpression, _ model: StoreModel) throws -> QueryTerm.Value {
+    let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
+    return try value(of: try resolver.resolve(expression))
+  }
+
+  private func value(of term: QueryTerm) throws -> QueryTerm.Value {
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
         "\(term.name) is \(term.type.phrase), but only single values can be fetched. Use a key "

@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     let states = (repeat (each aggregates).begin())
     var keyPaths: [AnyKeyPath?] = []
     repeat keyPaths.append((each aggregates).keyPath)
-    try forEachRow(request, keyPaths) { values in
+    try forEachRow(request, Self.values(at: keyPaths)) { values in
       try Self.add(values, to: repeat each states)
     }
     return (repeat try (each states).result())
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     var groups: [StoredValue: (repeat Aggregation<each Value>)] = [:]
     var keyPaths: [AnyKeyPath?] = [key]
     repeat keyPaths.append((each aggregates).keyPath)
-    try forEachRow(request, keyPaths) { values in
+    try forEachRow(request, Self.values(at: keyPaths)) { values in
       let key = values[0].grouped
       let states = groups[key] ?? (repeat (each aggregates).begin())
       groups[key] = states
@@ -92,12 +92,12 @@ extension ManagedObjectContext {
       var unlimited = request
       (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
       var known: Set<[StoredValue]> = []
-      try forEachRow(unlimited, paths, inOrder: true) { row in
+      try forEachRow(unlimited, Self.values(at: paths), inOrder: true) { row in
         if known.insert(row.map(\.grouped)).inserted { rows.append(row) }
       }
       rows = request.page(of: rows)
     } else {
-      try forEachRow(request, paths, inOrder: true) { rows.append($0) }
+      try forEachRow(request, Self.values(at: paths), inOrder: true) { rows.append($0) }
     }
     return try rows.map { row in
       var position = 0
@@ -109,23 +109,29 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `body` with the values at the given key paths for each object of a request.
-  ///
-  /// A `nil` key path stands for the object itself.
-  private func forEachRow<M: ManagedObject>(
-    _ request: FetchRequest<M>, _ keyPaths: [AnyKeyPath?], inOrder: Bool = false,
+  /// Functions that read the values of an object, created for the plan of a request.
+  typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
+
+  /// Returns the values at key paths, where `nil` stands for the object itself.
+  private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
+    { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
+  }
+
+  /// Calls `body` with the given values of each object of a request.
+  func forEachRow<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ rowValues: RowValues, inOrder: Bool = false,
     _ body: @escaping ([StoredValue]) throws -> Void
   ) throws {
     confinement?.enter()
     defer { confinement?.leave() }
     if let storeContext = otherStoreContext(for: M.self) {
-      return try storeContext.forEachRow(request, keyPaths, inOrder: inOrder, body)
+      return try storeContext.forEachRow(request, rowValues, inOrder: inOrder, body)
     }
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
-    let values = try keyPaths.map { try plan.value(at: $0, model) }
+    let values = try rowValues(plan, model)
     let isUnlimited = request.fetchLimit == nil && request.fetchOffset <= 0
     var count = 0
     func pass(_ row: [StoredValue]) throws {

@@ -11,6 +11,9 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
+/// The controller is a collection: `controller[3]`, `for quake in controller` and
+/// `controller.prefix(10)` load only the objects that they return.
+///
 /// On each access, the list equals the result of a fetch at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
 /// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
@@ -219,6 +222,25 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   package var work: (examined: Int, evaluated: Int, comparisons: Int) {
     (feed?.examinedCount ?? 0, feed?.evaluationCount ?? 0, list?.tree.comparisons ?? 0)
   }
+}
+
+/// The list as a collection, whose objects are loaded as they are accessed.
+///
+/// Positions are integers from 0. They stay valid until the next change of the list.
+extension FetchedResultsController: RandomAccessCollection {
+  /// The position of the first object, 0.
+  public var startIndex: Int { 0 }
+
+  /// The position after the last object.
+  public var endIndex: Int { count }
+
+  /// The object at a position; the same as ``object(at:)-(Int)``.
+  public subscript(position: Int) -> M { object(at: position) }
+
+  /// Returns the position of an object, or `nil` if it is not in the list.
+  ///
+  /// - Complexity: O(log n).
+  public func firstIndex(of object: M) -> Int? { index(of: object) }
 }
 
 extension ManagedObjectContext {

@@ -26,6 +26,34 @@ public struct ResultsSection<M: ManagedObject> {
   }
 }
 
+/// The objects of the section as a collection, which are loaded as they are accessed.
+///
+/// Positions are integers from 0. If the list has become shorter, accessing a position beyond its
+/// end traps.
+extension ResultsSection: RandomAccessCollection {
+  /// The position of the first object, 0.
+  public var startIndex: Int { 0 }
+
+  /// The position after the last object.
+  public var endIndex: Int { range.count }
+
+  /// The object at a position in the section.
+  ///
+  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  public subscript(position: Int) -> M {
+    let start = range.lowerBound + position
+    // `precondition` would drop the message in a release build.
+    guard indices.contains(position), start < list.count,
+      let object = list.objects(in: start..<start + 1).first as? M
+    else {
+      fatalError(
+        "Position \(position) is not in the section. Get the sections again after the list has "
+          + "changed.")
+    }
+    return object
+  }
+}
+
 /// The sections of a list, in list order, with the number of objects in each section.
 struct SectionCounts {
   struct Section {

@@ -14,13 +14,18 @@ enum JSONCoding {
     return [UInt8](try encoder.encode(OrderedValue(value)))
   }
 
+  /// A decoder of values that ``bytes(of:)`` has encoded.
+  static var decoder: JSONDecoder {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return decoder
+  }
+
   static func value<Value: Decodable & AttributeValue>(
     _ type: Value.Type, from stored: StoredValue
   ) throws -> Value {
     guard case .bytes(let bytes) = stored else { throw Value.mismatch(stored) }
-    let decoder = JSONDecoder()
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     do {
       return try decoder.decode(type, from: Data(bytes))
     } catch {

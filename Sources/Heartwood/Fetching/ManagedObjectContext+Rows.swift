@@ -1,0 +1,59 @@
+extension ManagedObjectContext {
+  /// Fetches the objects of a request as values of a `Decodable` type, without creating objects.
+  ///
+  /// ```swift
+  /// struct QuakeRow: Decodable, Sendable {
+  ///   struct Network: Decodable, Sendable { let name: String }
+  ///   let code: String
+  ///   let magnitude: Double?
+  ///   let network: Network?
+  /// }
+  /// let rows = try context.fetch(request, as: QuakeRow.self)
+  /// ```
+  ///
+  /// The coding keys are names of attributes and to-one relationships. A relationship is decoded
+  /// as a structure or as a ``ManagedObjectID``, and the key `objectID` is the ID of the object.
+  /// Unsaved changes are included, unless the request excludes them.
+  ///
+  /// - Throws: The same errors as ``fetch(_:)``; `DecodingError`, with the path of the key, if a
+  ///   value is not of the type that the structure declares; any error of the type's `init(from:)`.
+  /// - Complexity: The same as ``fetch(_:)``. Only the values that the type asks for are read.
+  public func fetch<M: ManagedObject, Row: Decodable>(
+    _ request: FetchRequest<M>, as type: Row.Type
+  ) throws -> [Row] {
+    var rows: [Row] = []
+    try forEachRow(request, as: type, began: { rows = [] }, { rows.append($0) })
+    return rows
+  }
+
+  /// Calls `body` with each object of a request as a value of a `Decodable` type, without creating
+  /// the objects.
+  ///
+  /// - Parameter began: A closure that is called before the first row, and again if the rows are
+  ///   decoded once more because one of them asks for columns that the earlier ones did not need.
+  private func forEachRow<M: ManagedObject, Row: Decodable>(
+    _ request: FetchRequest<M>, as type: Row.Type, began: () -> Void,
+    _ body: @escaping (Row) throws -> Void
+  ) throws {
+    let storeContext = otherStoreContext(for: M.self) ?? self
+    let entity = try storeContext.model.schema.requiredEntity(of: M.self)
+    let columns = RowColumns(entity, storeContext.model)
+    let values: RowValues = { plan, model in
+      try columns.expressions.map { try plan.value(of: $0, model) }
+    }
+    // Find the columns with the first row, before all rows are read.
+    var first = request
+    (first.sortDescriptors, first.fetchLimit, first.fetchOffset) = ([], 1, 0)
+    repeat {
+      try? forEachRow(first, values) { _ = try columns.decode(type, $0) }
+    } while columns.addMissing()
+    while true {
+      do {
+        began()
+        return try forEachRow(request, values, inOrder: true) { try body(columns.decode(type, $0)) }
+      } catch is RowColumns.Unread {
+        guard columns.addMissing() else { throw RowColumns.Unread() }
+      }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/// The columns that a `Decodable` type reads from rows, found out while it is decoded.
+///
+/// A column is a property of the fetched object, or of an object reached through to-one
+/// relationships. Which ones a type reads is known only once it asks for them, so a row that asks
+/// for an unknown column is decoded again after the column has been added.
+final class RowColumns {
+  /// The fetched object or an object reached from it.
+  struct Node {
+    let entity: EntityDescription
+    let expression: QueryExpression
+    /// The key under which the parent refers to this node, and the parent's position.
+    let origin: (parent: Int, name: String)?
+  }
+
+  struct Column {
+    let node: Int
+    let name: String
+    /// The property, or `nil` for the ID of the object.
+    let property: PropertyDescription?
+  }
+
+  private(set) var nodes: [Node]
+  private(set) var columns: [Column] = []
+  /// The column for which a row has asked in vain.
+  private(set) var missing: Column?
+  let space: ManagedObjectID.Space
+  private let schema: Schema.Content
+  private var values: [StoredValue] = []
+  /// The column after the one that was read last, because rows are decoded in the same order.
+  private var next = 0
+
+  init(_ entity: EntityDescription, _ model: StoreModel) {
+    nodes = [Node(entity: entity, expression: .variable(0), origin: nil)]
+    schema = model.schema
+    space = model.space
+  }
+
+  /// The error for a column that has not been read yet.
+  struct Unread: Error {}
+
+  /// The name of the property under which the ID of an object is decoded.
+  static let idName = "objectID"
+
+  /// The expressions of the columns.
+  var expressions: [QueryExpression] {
+    columns.map { column in
+      let base = nodes[column.node].expression
+      return column.property == nil ? base : .property(base, .name(column.name))
+    }
+  }
+
+  /// Adds the column for which a row has asked, and returns whether there was one.
+  func addMissing() -> Bool {
+    guard let missing else { return false }
+    columns.append(missing)
+    self.missing = nil
+    return true
+  }
+
+  /// Decodes one row.
+  func decode<Row: Decodable>(_ type: Row.Type, _ row: [StoredValue]) throws -> Row {
+    values = row
+    next = 0
+    let result = Result { try Row(from: RowDecoder(columns: self, node: 0, codingPath: [])) }
+    // The type may have caught the error.
+    if missing != nil { throw Unread() }
+    return try result.get()
+  }
+
+  /// Returns the column of a property, or `nil` if the entity of the node has none.
+  private func column(_ name: String, of node: Int) -> Column? {
+    if name == Self.idName { return Column(node: node, name: name, property: nil) }
+    let property = nodes[node].entity.properties.first { $0.name == name }
+    guard let property, property.fieldStorageType != nil else { return nil }
+    return Column(node: node, name: name, property: property)
+  }
+
+  func contains(_ name: String, in node: Int) -> Bool {
+    position(of: name, in: node) != nil || column(name, of: node) != nil
+  }
+
+  /// The names of the columns that a node can have.
+  func names(of node: Int) -> [String] {
+    nodes[node].entity.properties.filter { $0.fieldStorageType != nil }.map(\.name)
+  }
+
+  private func position(of name: String, in node: Int) -> Int? {
+    func isAt(_ position: Int) -> Bool {
+      columns.indices.contains(position) && columns[position].node == node
+        && columns[position].name == name
+    }
+    if isAt(next) { return next }
+    if isAt(next - 1) { return next - 1 }
+    return columns.firstIndex { $0.node == node && $0.name == name }
+  }
+
+  /// Returns the value of a column in the current row, with the column's property.
+  func value(
+    _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
+  ) throws -> (value: StoredValue, property: PropertyDescription?) {
+    let name = key.stringValue
+    if let position = position(of: name, in: node) {
+      next = position + 1
+      return (values[position], columns[position].property)
+    }
+    guard let column = column(name, of: node) else {
+      throw DecodingError.keyNotFound(
+        key,
+        DecodingError.Context(
+          codingPath: path,
+          debugDescription: "\(nodes[node].entity.name) has no attribute and no to-one "
+            + "relationship called \(name). Use the names of the class's properties as coding keys."
+        ))
+    }
+    if missing == nil { missing = column }
+    throw Unread()
+  }
+
+  /// Returns the node of the object to which a to-one relationship leads.
+  func node(_ property: PropertyDescription, of parent: Int) -> Int? {
+    if let known = nodes.firstIndex(where: {
+      $0.origin.map { $0.parent == parent && $0.name == property.name } ?? false
+    }) {
+      return known
+    }
+    guard let type = property.storage.destination, let entity = schema.entity(of: type) else {
+      return nil
+    }
+    nodes.append(
+      Node(
+        entity: entity, expression: .property(nodes[parent].expression, .name(property.name)),
+        origin: (parent, property.name)))
+    return nodes.count - 1
+  }
+}
