@@ -1,6 +1,8 @@
 /// Describes where a store keeps the objects of an entity, and encodes and decodes their records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
+  /// The class of the objects, or `nil` if it is not a subclass of `ManagedObject`.
+  let objectType: ManagedObject.Type?
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
@@ -43,6 +45,7 @@ final class EntityStorage: Sendable {
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
     self.entity = entity
+    objectType = entity.type as? ManagedObject.Type
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
     hasUniqueConstraints = entity.indexes.contains(where: \.isUnique)
@@ -147,7 +150,19 @@ final class EntityStorage: Sendable {
   ///
   /// - Parameter values: The values, by slot.
   func encode(_ values: [StoredValue], version: UInt64, with encoder: inout RecordEncoder) {
-    encoder.encode(values, columns, layouts[layouts.count - 1], version: version)
+    encoder.encode(columns, layouts[layouts.count - 1], version: version) { values[$0] }
+  }
+
+  /// Encodes a record that contains the values of an object in memory.
+  ///
+  /// - Precondition: The entity has no relationships.
+  func encode(
+    _ object: ManagedObject, version: UInt64, with encoder: inout RecordEncoder
+  ) throws {
+    try encoder.encode(columns, layouts[layouts.count - 1], version: version) { slot in
+      if let value = object.simpleValue(entity.memoryFields[slot]) { return value }
+      return try object.storedValue(entity.properties[slot])
+    }
   }
 
   /// Returns the value of one property in a record.
