@@ -7,21 +7,17 @@ struct RecordEncoder {
 
   /// Encodes a record, replacing the previous one.
   ///
-  /// - Parameters:
-  ///   - columns: The slot of each field, in the order of the fields.
-  ///   - value: A closure that returns the value of the property in a slot.
+  /// - Parameter value: A closure that returns the value of each field, in order.
   /// - Precondition: The type of each value matches the storage type of its field.
   @inline(__always)
   mutating func encode(
-    _ columns: [Int], _ layout: RecordLayout, version: UInt64,
-    _ value: (_ slot: Int) throws -> StoredValue
+    _ layout: RecordLayout, version: UInt64, _ value: (_ field: Int) throws -> StoredValue
   ) rethrows {
-    precondition(columns.count == layout.fields.count, "A field of the record has no value.")
     record.removeAll(keepingCapacity: true)
     record.append(contentsOf: layout.empty)
     variableValues.removeAll(keepingCapacity: true)
     try Self.encodeFixedLengthFields(
-      columns, layout, version, value, &record, variableValues: &variableValues)
+      layout, version, value, &record, variableValues: &variableValues)
     for (index, value) in variableValues.enumerated() {
       switch value {
       case .null: break
@@ -38,17 +34,18 @@ struct RecordEncoder {
   /// the others.
   @inline(__always)
   private static func encodeFixedLengthFields(
-    _ columns: [Int], _ layout: RecordLayout, _ version: UInt64,
-    _ value: (_ slot: Int) throws -> StoredValue, _ record: inout [UInt8],
+    _ layout: RecordLayout, _ version: UInt64, _ value: (_ field: Int) throws -> StoredValue,
+    _ record: inout [UInt8],
     variableValues: inout [StoredValue]
   ) rethrows {
     var span = record.mutableSpan
     var memory = span.mutableBytes
     memory.put(version, at: 0)
     var nulls: UInt8 = 0
-    for index in columns.indices {
-      let field = layout.fields[index]
-      let value = try value(columns[index])
+    let fields = layout.fields
+    for index in fields.indices {
+      let field = fields[index]
+      let value = try value(index)
       if field.variableIndex != nil { variableValues.append(value) }
       switch value {
       case .null: nulls |= 1 << UInt8(index % 8)
@@ -65,7 +62,7 @@ struct RecordEncoder {
         memory.put(
           isFloat ? UInt64(Float(Double(bitPattern: value)).bitPattern) : value, field)
       }
-      if nulls != 0, index % 8 == 7 || index == columns.count - 1 {
+      if nulls != 0, index % 8 == 7 || index == fields.count - 1 {
         memory.put(nulls, at: RecordLayout.nullsOffset + index / 8)
         nulls = 0
       }

@@ -49,7 +49,10 @@ extension ManagedObjectContext {
   ///   object.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
-    for object in inserted { replacedObjects += renumber(object, request.number(of: object)) }
+    for object in inserted {
+      let replaced = renumber(object, request.number(of: object))
+      if !replaced.isEmpty { replacedObjects += replaced }
+    }
     return replacedObjects
   }
 

@@ -76,7 +76,9 @@ struct SaveRequest {
   }
 
   /// Returns the number of an object's row after the commit.
-  func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
+  func number(of object: ManagedObject) -> ObjectNumber {
+    changes.resolved(numbers.resolved(object.number))
+  }
 
   /// Returns the number that the row of an object has after the commit.
   ///

@@ -16,6 +16,8 @@ final class EntityStorage: Sendable {
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
+  /// The property of each field in a new record, in the order of the fields.
+  private let memoryFields: [MemoryField]
   /// For each layout, the filler that sets the properties of managed objects from records.
   let fillers: [ObjectFiller]
   /// The keyspace of the records, whose keys are row IDs.
@@ -81,6 +83,7 @@ final class EntityStorage: Sendable {
       return values
     }
     columns = properties.last?.compactMap { $0?.slot } ?? []
+    memoryFields = columns.map { entity.memoryFields[$0] }
     guard missing.last?.isEmpty == true, columns.count == layouts.last?.fields.count,
       Self.fit(layouts, properties), Self.fit(constants, entity.columns)
     else {
@@ -150,7 +153,7 @@ final class EntityStorage: Sendable {
   ///
   /// - Parameter values: The values, by slot.
   func encode(_ values: [StoredValue], version: UInt64, with encoder: inout RecordEncoder) {
-    encoder.encode(columns, layouts[layouts.count - 1], version: version) { values[$0] }
+    encoder.encode(layouts[layouts.count - 1], version: version) { values[columns[$0]] }
   }
 
   /// Encodes a record that contains the values of an object in memory.
@@ -159,9 +162,10 @@ final class EntityStorage: Sendable {
   func encode(
     _ object: ManagedObject, version: UInt64, with encoder: inout RecordEncoder
   ) throws {
-    try encoder.encode(columns, layouts[layouts.count - 1], version: version) { slot in
-      if let value = object.simpleValue(entity.memoryFields[slot]) { return value }
-      return try object.storedValue(entity.properties[slot])
+    let memoryFields = memoryFields
+    try encoder.encode(layouts[layouts.count - 1], version: version) { field in
+      if let value = object.simpleValue(memoryFields[field]) { return value }
+      return try object.storedValue(entity.properties[memoryFields[field].slot])
     }
   }
 
