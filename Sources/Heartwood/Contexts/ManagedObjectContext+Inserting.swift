@@ -87,7 +87,10 @@ extension ManagedObjectContext {
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
-    notifyObservers(of: object, as: \.inserted)
+    // Creating a key path takes longer than all these tests.
+    if isFollowed || observer != nil || !changeQueues.isEmpty {
+      notifyObservers(of: object, as: \.inserted)
+    }
     object.setHooks(hooksForNew(entity))
     if !object.state.contains(.hasAwoken) {
       object.state.insert(.hasAwoken)

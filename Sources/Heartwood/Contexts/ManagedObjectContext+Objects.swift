@@ -202,7 +202,7 @@ extension ManagedObjectContext: ObjectSource {
   /// Creates the object of a row, as a fault, or returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.
   private func make(_ number: ObjectNumber, _ storage: EntityStorage) -> ManagedObject? {
-    guard let type = storage.entity.type as? ManagedObject.Type else { return nil }
+    guard let type = storage.objectType else { return nil }
     let object = type.init()
     object.entityDescription = storage.entity
     object.state = .fault

@@ -22,8 +22,7 @@ extension ManagedObjectContext {
   ///   context already has the new number. Objects of parents precede objects of children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
-    if let object = registered[old]?.takeUnretainedValue() {
-      registered[old] = nil
+    if let object = registered.removeValue(of: old)?.takeUnretainedValue() {
       object.number = number
       if let successor = registered[number]?.takeUnretainedValue() {
         replacedObjects.append(ReplacedObject(context: self, object: object, successor: successor))

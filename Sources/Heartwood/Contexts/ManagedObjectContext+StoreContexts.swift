@@ -104,8 +104,8 @@ extension ManagedObjectContext {
   }
 
   /// The changed objects of all store contexts.
-  var changedObjects: [ManagedObject] {
-    otherStoreContexts.reduce(inserted.all + updated.all + deleted.all) { $0 + $1.changedObjects }
+  var changedObjects: FlattenSequence<[ObjectList]> {
+    storeContexts.flatMap { [$0.inserted, $0.updated, $0.deleted] }.joined()
   }
 
   /// Throws `removedStore` if the store was removed from the container.

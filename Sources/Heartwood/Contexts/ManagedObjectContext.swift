@@ -22,7 +22,7 @@ public final class ManagedObjectContext {
   /// Whether another context owns this store context, even if the owner has been deallocated.
   let isOwned: Bool
   /// The store contexts of all stores except the first one, created on first use.
-  var otherStoreContexts: [ManagedObjectContext] = []
+  @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
   /// The check that detects simultaneous use of the context, its parents and its children by two
   /// threads, or `nil` if the check is off.
@@ -46,7 +46,7 @@ public final class ManagedObjectContext {
   /// report a missing row in their results.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context retains all its objects, not only those with unsaved changes.
-  public var retainsRegisteredObjects = false {
+  @exclusivity(unchecked) public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
       for storeContext in otherStoreContexts {
@@ -86,20 +86,24 @@ public final class ManagedObjectContext {
   /// The generation of the last save, if all objects of the context were up to date with it;
   /// otherwise, `nil`.
   var upToDate: Generation?
-  var undoLog: UndoLog?
+  @exclusivity(unchecked) var undoLog: UndoLog?
   /// The queues that receive the context's changes, one for each observer.
-  var changeQueues: [WeakChangeQueue] = []
+  @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
-  var follower: (any ContextFollower)?
+  @exclusivity(unchecked) var follower: (any ContextFollower)?
   /// Whether this store context or one of its children has a follower.
-  var isFollowed = false
+  @exclusivity(unchecked) var isFollowed = false
   /// The closure that schedules a call to ``processPendingChanges()``, or `nil` if calls cannot be
   /// scheduled.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
   /// The object that notifies observers of this store context's objects, or `nil` if the objects
   /// are not observable.
-  var observer: ContextObserver?
+  @exclusivity(unchecked) var observer: ContextObserver?
+  /// The fast paths of the context, which tests can turn off.
+  @exclusivity(unchecked) package var fastPaths = FastPaths()
+  /// The entity of the object that was inserted last.
+  @exclusivity(unchecked) private var recentEntity: EntityDescription?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, shared by all contexts of the tree.
   package let renumbered: RenumberedObjects
@@ -289,12 +293,14 @@ public final class ManagedObjectContext {
   /// Returns the entity of an object's class, which must be in the model.
   func entity(of object: ManagedObject) -> EntityDescription {
     if let known = object.entityDescription { return known }
+    if let recentEntity, recentEntity.type == type(of: object) { return recentEntity }
     guard let entity = model.schema.entity(of: type(of: object)) else {
       // `precondition` would drop the message in a release build.
       fatalError(
         "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
           + "store for the class.")
     }
+    recentEntity = entity
     return entity
   }
 }

@@ -1,7 +1,8 @@
 /// An ordered set of retained objects, in insertion order.
 ///
-/// An object stores its own position, so it can be in only one list at a time.
-struct ObjectList {
+/// An object stores its own position, so it can be in only one list at a time. An iteration passes
+/// the objects that the list had at its start.
+struct ObjectList: Sequence {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0
   /// The number of times that the list has been emptied; emptying resets all positions.
@@ -9,15 +10,25 @@ struct ObjectList {
 
   var isEmpty: Bool { count == 0 }
   /// The objects in insertion order.
-  var all: [ManagedObject] { objects.compactMap { $0 } }
+  var all: [ManagedObject] { Array(self) }
+  var underestimatedCount: Int { count }
+
+  struct Iterator: IteratorProtocol {
+    fileprivate var rest: IndexingIterator<[ManagedObject?]>
+
+    mutating func next() -> ManagedObject? {
+      while let next = rest.next() {
+        if let next { return next }
+      }
+      return nil
+    }
+  }
+
+  func makeIterator() -> Iterator { Iterator(rest: objects.makeIterator()) }
 
   func contains(_ object: ManagedObject) -> Bool {
     let position = object.listPosition
     return objects.indices.contains(position) && objects[position] === object
-  }
-
-  func contains(where isWanted: (ManagedObject) -> Bool) -> Bool {
-    objects.contains { object in object.map(isWanted) ?? false }
   }
 
   mutating func insert(_ object: ManagedObject) {
@@ -54,6 +65,6 @@ extension ObjectList {
   /// Returns the objects added after a position, and moves the position to the end.
   func objects(after cursor: inout Cursor) -> [ManagedObject] {
     defer { cursor = Cursor(position: objects.count, emptyings: emptyings) }
-    return objects[min(cursor.position, objects.count)...].compactMap { $0 }
+    return objects[Swift.min(cursor.position, objects.count)...].compactMap { $0 }
   }
 }

@@ -84,7 +84,7 @@ public enum ContextLog {
   }
 
   static func saved(
-    _ counts: String, _ objects: [ManagedObject], _ space: ManagedObjectID.Space,
+    _ counts: String, _ objects: some Sequence<ManagedObject>, _ space: ManagedObjectID.Space,
     _ generation: Generation, _ duration: Duration
   ) {
     guard level > .off else { return }

@@ -2,12 +2,15 @@
 ///
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.
-struct EntryTies {
+///
+/// The variables are used for every entry of an index, so they skip exclusivity checks. This is
+/// safe because only one thread uses them.
+final class EntryTies {
   private let search: RowSearch
   private let scope: QueryScope
   /// The common prefix of the pending entries.
-  private var start: [UInt8] = []
-  private var numbers: [ObjectNumber] = []
+  @exclusivity(unchecked) private var start: [UInt8] = []
+  @exclusivity(unchecked) private var numbers: [ObjectNumber] = []
 
   init(search: RowSearch, scope: QueryScope) {
     self.search = search
@@ -19,7 +22,7 @@ struct EntryTies {
   /// - Parameter body: A closure that is called with each number, in order. It returns `false` to
   ///   stop.
   /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
-  mutating func add(
+  func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool
   ) throws -> Bool {
     guard let key, key.byteCount > EntryKey.prefixByteCount else {
@@ -36,7 +39,7 @@ struct EntryTies {
 
   /// Calls `body` with the remaining entries in order, and returns `false` if `body` returned
   /// `false`.
-  mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
+  func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []
       numbers = []

@@ -24,19 +24,7 @@ extension ManagedObjectContext {
       return [found]
     }
     let plan = try FetchPlan(request, expression, model, renumbered)
-    // Convert to an array of `M` only at the end, because appending to an array of a generic class
-    // takes as long as filling an object.
-    var found: [ManagedObject] = []
-    func append(_ candidate: Candidate) {
-      if let object = candidate.object { found.append(object) }
-    }
-    let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    // If there are no changes to merge in, and no sort order or limit to apply, append each object
-    // as soon as it is found.
-    try candidates(
-      plan, request.includesPendingChanges, .object, consumedBy: isPlain ? append : nil
-    ).forEach(append)
-    var objects = [M](found)
+    var objects = try objects(plan, M.self, includesPendingChanges: request.includesPendingChanges)
     if plan.order == nil { objects = request.sorted(objects) }
     let result = request.page(of: objects)
     try prefetch(for: request, result)
@@ -129,6 +117,51 @@ extension ManagedObjectContext {
   }
 
   // MARK: Searching
+
+  /// Returns the objects that match a plan, in the order of the plan if that is by stored values.
+  private func objects<M: ManagedObject>(
+    _ plan: FetchPlan, _ type: M.Type, includesPendingChanges: Bool
+  ) throws -> [M] {
+    // If there are no changes to merge in, and no sort order or limit to apply, each object can be
+    // used as soon as it is found.
+    let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
+    if isPlain, plan.isEverything, fastPaths.areOn,
+      plan.storages.allSatisfy({ $0.objectType is M.Type })
+    {
+      return [M](unchecked: try everyObject(plan))
+    }
+    // Convert to an array of `M` only at the end, because appending to an array of a generic class
+    // takes as long as filling an object.
+    var found: [ManagedObject] = []
+    func append(_ candidate: Candidate) {
+      if let object = candidate.object { found.append(object) }
+    }
+    try candidates(plan, includesPendingChanges, .object, consumedBy: isPlain ? append : nil)
+      .forEach(append)
+    return [M](found)
+  }
+
+  /// Returns the objects of all rows of a plan, in the order of their numbers.
+  private func everyObject(_ plan: FetchPlan) throws -> [ManagedObject] {
+    fastPaths.fetchCount += 1
+    let view = try currentView()
+    var found: [ManagedObject] = []
+    for storage in plan.storages {
+      let rows = try view.objects(storage)
+      let total = found.count + (try rows?.count() ?? 0)
+      found.reserveCapacity(total)
+      registered.reserveCapacity(total)
+      try rows?.forEach { key, value in
+        let number = ObjectNumber(entity: storage.number, row: try key.lastKeyComponent())
+        let object = try value.withRecord(storage.layouts) { record in
+          try materialize(number, storage, record)
+        }
+        if let object { found.append(object) }
+        return true
+      }
+    }
+    return found
+  }
 
   /// Returns the numbers of the objects of a request, in the order of the request.
   private func orderedNumbers<M: ManagedObject>(

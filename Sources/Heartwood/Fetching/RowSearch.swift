@@ -37,7 +37,7 @@ struct RowSearch {
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws {
-    var lookups = RowLookups(search: self, scope: scope)
+    let lookups = RowLookups(search: self, scope: scope)
     switch path.kind {
     case .everyRow:
       for storage in plan.storages {
@@ -45,7 +45,7 @@ struct RowSearch {
       }
       return
     case .index(let use) where path.direction != nil:
-      var ties = EntryTies(search: self, scope: scope)
+      let ties = EntryTies(search: self, scope: scope)
       func add(_ number: ObjectNumber) throws -> Bool {
         lookups.add(number)
         return lookups.isFull ? try lookups.run(body) : true
@@ -140,11 +140,14 @@ struct RowSearch {
   }
 
   /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
-  private struct RowLookups {
+  ///
+  /// The variables are used for every entry of an index, so they skip exclusivity checks. This is
+  /// safe because only one thread uses them.
+  private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope
-    private var numbers: [ObjectNumber] = []
-    private var size = RowSearch.firstLookups
+    @exclusivity(unchecked) private var numbers: [ObjectNumber] = []
+    @exclusivity(unchecked) private var size = RowSearch.firstLookups
 
     init(search: RowSearch, scope: QueryScope) {
       self.search = search
@@ -153,10 +156,10 @@ struct RowSearch {
 
     var isFull: Bool { numbers.count >= size }
 
-    mutating func add(_ number: ObjectNumber) { numbers.append(number) }
+    func add(_ number: ObjectNumber) { numbers.append(number) }
 
     /// Looks up the pending rows, and returns `false` if `body` returned `false`.
-    mutating func run(
+    func run(
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {
       defer { numbers.removeAll(keepingCapacity: true) }

@@ -11,6 +11,8 @@ final class EntityDescription: @unchecked Sendable {
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
   let properties: [PropertyDescription]
+  /// The position of each property in the memory of an object, by slot.
+  let memoryFields: [MemoryField]
   /// The properties that have a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
@@ -52,6 +54,7 @@ final class EntityDescription: @unchecked Sendable {
     self.position = position
     self.superentity = superentity
     self.properties = properties
+    memoryFields = properties.map(\.memoryField)
     columns = properties.filter { $0.fieldStorageType != nil }
     relationships = properties.filter(\.isRelationship)
     hasVolatileDefaults = properties.contains(where: \.isVolatile)

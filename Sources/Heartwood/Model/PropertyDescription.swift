@@ -16,9 +16,7 @@ final class PropertyDescription: Sendable {
   let kind: Kind
   /// The type that reads and writes the property in the memory of an object.
   let storage: any PropertyStorage.Type
-  let representation: PropertyRepresentation
-  /// The offset of the property in the memory of an object.
-  let offset: Int
+  let memoryField: MemoryField
   let options: PropertyOptions
   /// The value in a new object, or one of the possible values if ``isVolatile`` is `true`.
   let initialValue: StoredValue
@@ -33,12 +31,15 @@ final class PropertyDescription: Sendable {
     self.slot = slot
     kind = storage.kind
     self.storage = storage
-    representation = storage.representation
-    self.offset = offset
+    memoryField = MemoryField(
+      slot: slot, offset: offset, representation: storage.representation)
     self.options = options
     self.initialValue = initialValue
     self.isVolatile = isVolatile
   }
+
+  /// The offset of the property in the memory of an object.
+  var offset: Int { memoryField.offset }
 
   /// The name in the store.
   var storedName: String { options.storedName ?? name }
@@ -69,6 +70,16 @@ final class PropertyDescription: Sendable {
     case .toMany, .transient: nil
     }
   }
+}
+
+/// The position and the representation of a property in the memory of an object.
+///
+/// Unlike a property description, it is not reference-counted, so a loop over all properties of an
+/// object does not retain and release each one.
+struct MemoryField: Sendable {
+  let slot: Int
+  let offset: Int
+  let representation: PropertyRepresentation
 }
 
 /// The options of a property's declaration, besides its type.

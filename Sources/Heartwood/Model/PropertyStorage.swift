@@ -27,8 +27,16 @@ enum PropertyRepresentation: Sendable {
   case integer
   /// Eight bytes that contain a `Double`.
   case double
+  /// A `Float`.
+  case float
+  /// A `Bool`.
+  case bool
+  /// A `Date`.
+  case date
   /// A `String`.
   case string
+  /// A `ToOneTarget`.
+  case reference
   /// Any other type, which is accessed through dynamic dispatch.
   case other
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An attribute of an object: a property whose value is stored in the object's row.
 ///
 /// ```swift
@@ -142,6 +144,9 @@ extension Attribute: PropertyStorage {
     switch Value.self {
     case is Int.Type, is Int64.Type: .integer
     case is Double.Type: .double
+    case is Float.Type: .float
+    case is Bool.Type: .bool
+    case is Date.Type: .date
     case is String.Type: .string
     default: .other
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Fills objects of one class with the values of records of one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
@@ -12,13 +14,15 @@ final class ObjectFiller: Sendable {
     let target: Int
   }
 
-  private struct StringField: Sendable {
+  /// A field that is set by type, without dynamic dispatch.
+  private struct TypedField: Sendable {
     let field: Int
     let target: Int
+    let representation: PropertyRepresentation
   }
 
   private let words: [WordField]
-  private let strings: [StringField]
+  private let typed: [TypedField]
   private let references: [WordField]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
@@ -37,29 +41,28 @@ final class ObjectFiller: Sendable {
     constants: [StoredValue]
   ) {
     var words: [WordField] = []
-    var strings: [StringField] = []
+    var typed: [TypedField] = []
     var references: [WordField] = []
     var others: [(field: Int, property: PropertyDescription)] = []
     for (field, property) in properties.enumerated() {
       guard let property else { continue }
       let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
-      // Only eight-byte numbers can be copied directly from the record. Narrower ones must be
+      let representation = property.memoryField.representation
+      // Only values of the same type can be copied from the record. Narrower numbers must be
       // widened, so they are read as a `StoredValue`.
-      let isWord = layout.fields[field].storageType.byteCount == 8
-      switch property.representation {
-      case .integer where isWord, .double where isWord: words.append(word)
-      case .string: strings.append(StringField(field: field, target: property.offset))
-      case .integer, .double, .other:
-        if case .toOne = property.kind {
-          references.append(word)
-        } else {
-          others.append((field, property))
-        }
+      let isSame = layout.fields[field].storageType == property.fieldStorageType
+      switch representation {
+      case .integer where isSame, .double where isSame: words.append(word)
+      case .float where isSame, .bool where isSame, .date where isSame, .string where isSame:
+        typed.append(
+          TypedField(field: field, target: property.offset, representation: representation))
+      case .reference: references.append(word)
+      default: others.append((field, property))
       }
     }
     self.words = words
-    self.strings = strings
+    self.typed = typed
     self.references = references
     self.others = others
     self.missing = missing
@@ -87,13 +90,12 @@ final class ObjectFiller: Sendable {
       // memory as in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
-    for string in strings {
-      guard !view.isNull(string.field) else {
-        try fillHole(string.field, object)
+    for field in typed {
+      guard !view.isNull(field.field) else {
+        try fillHole(field.field, object)
         continue
       }
-      (memory + string.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
-        try view.text(string.field)
+      try fill(field, memory + field.target, from: view)
     }
     for word in references {
       (memory + word.target).assumingMemoryBound(to: ToOneTarget.self).pointee =
@@ -106,6 +108,22 @@ final class ObjectFiller: Sendable {
     }
     for property in missing {
       try object.setStoredValue(constants[property.slot], property)
+    }
+  }
+
+  /// Sets a property at a location in memory to the value of a field.
+  private func fill(
+    _ field: TypedField, _ location: UnsafeMutableRawPointer, from view: RecordView
+  ) throws {
+    func set<Value: AttributeValue>(_ value: Value) {
+      location.assumingMemoryBound(to: Attribute<Value>.self).pointee.stored = value
+    }
+    switch field.representation {
+    case .float: set(Float(bitPattern: UInt32(truncatingIfNeeded: view.bits(field.field))))
+    case .bool: set(view.bits(field.field) != 0)
+    case .date:
+      set(Date(timeIntervalSinceReferenceDate: Double(bitPattern: view.bits(field.field))))
+    default: set(try view.text(field.field))
     }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Accesses properties by their offsets in the memory of an object.
 ///
 /// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
@@ -8,16 +10,28 @@ extension ManagedObject {
 
   /// Returns the stored representation of an attribute's value.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
+    if let value = simpleValue(property.memoryField) { return value }
     defer { withExtendedLifetime(self) {} }
-    let location = memory + property.offset
-    switch property.representation {
-    case .integer: return .integer(location.load(as: Int64.self))
-    case .double: return .double(bits: location.load(as: UInt64.self))
-    case .string:
-      return .string(location.assumingMemoryBound(to: Attribute<String>.self).pointee.stored)
-    case .other:
-      if let value = unreadable?[property.slot] { return value }
-      return try property.storage.value(at: location)
+    if let value = unreadable?[property.slot] { return value }
+    return try property.storage.value(at: memory + property.offset)
+  }
+
+  /// Returns the stored representation of an attribute's value, or `nil` if it can only be read
+  /// through dynamic dispatch.
+  @inline(__always)
+  final func simpleValue(_ field: MemoryField) -> StoredValue? {
+    func value<Value: AttributeValue>(_ type: Value.Type) -> Value {
+      (memory + field.offset).assumingMemoryBound(to: Attribute<Value>.self).pointee.stored
+    }
+    defer { withExtendedLifetime(self) {} }
+    switch field.representation {
+    case .integer: return .integer((memory + field.offset).load(as: Int64.self))
+    case .double: return value(Double.self).storedValue
+    case .float: return value(Float.self).storedValue
+    case .bool: return value(Bool.self).storedValue
+    case .date: return value(Date.self).storedValue
+    case .string: return .string(value(String.self))
+    case .reference, .other: return nil
     }
   }
 
@@ -56,6 +70,11 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
+  /// Creates an array of objects that are all known to be instances of `Element`.
+  ///
+  /// The array is not copied, because both types of arrays have the same memory layout.
+  init(unchecked objects: [ManagedObject]) { self = unsafeBitCast(objects, to: [Element].self) }
+
   /// Creates an array of those objects that are instances of `Element`.
   ///
   /// The array is built in uninitialised memory, because appending to an array of a generic element

@@ -74,6 +74,7 @@ enum ToOneTarget {
 }
 
 extension ToOne: PropertyStorage {
+  static var representation: PropertyRepresentation { .reference }
   static var kind: PropertyDescription.Kind { .toOne }
   static var destination: AnyClass? { Destination.self }
 

@@ -2,44 +2,52 @@
 struct RecordEncoder {
   /// The record that was encoded last.
   private(set) var record: [UInt8] = []
+  /// The values of the variable fields of the record, until they are appended.
+  private var variableValues: [StoredValue] = []
 
   /// Encodes a record, replacing the previous one.
   ///
-  /// - Parameters:
-  ///   - values: The values of an object, by slot.
-  ///   - columns: The slot of each field, in the order of the fields.
+  /// - Parameter value: A closure that returns the value of each field, in order.
   /// - Precondition: The type of each value matches the storage type of its field.
+  @inline(__always)
   mutating func encode(
-    _ values: [StoredValue], _ columns: [Int], _ layout: RecordLayout, version: UInt64
-  ) {
-    precondition(columns.count == layout.fields.count, "A field of the record has no value.")
+    _ layout: RecordLayout, version: UInt64, _ value: (_ field: Int) throws -> StoredValue
+  ) rethrows {
     record.removeAll(keepingCapacity: true)
     record.append(contentsOf: layout.empty)
-    encodeFixedLengthFields(values, columns, layout, version)
-    guard layout.variableCount > 0 else { return }
-    for (index, slot) in columns.enumerated() where layout.fields[index].variableIndex != nil {
-      switch values[slot] {
+    variableValues.removeAll(keepingCapacity: true)
+    try Self.encodeFixedLengthFields(
+      layout, version, value, &record, variableValues: &variableValues)
+    for (index, value) in variableValues.enumerated() {
+      switch value {
       case .null: break
       case .string(let text): record.append(contentsOf: text.utf8)
       case .bytes(let content): record.append(contentsOf: content)
       default: preconditionFailure("The type of a value does not match its field.")
       }
       let end = UInt32(record.count - layout.fixedByteCount)
-      record.put(end, at: layout.fields[index].offset)
+      record.put(end, at: layout.endsOffset + index * RecordLayout.endByteCount)
     }
   }
 
-  /// Writes the version, the null bits and the fields of fixed length.
-  private mutating func encodeFixedLengthFields(
-    _ values: [StoredValue], _ columns: [Int], _ layout: RecordLayout, _ version: UInt64
-  ) {
+  /// Writes the version, the null bits and the fields of fixed length, and collects the values of
+  /// the others.
+  @inline(__always)
+  private static func encodeFixedLengthFields(
+    _ layout: RecordLayout, _ version: UInt64, _ value: (_ field: Int) throws -> StoredValue,
+    _ record: inout [UInt8],
+    variableValues: inout [StoredValue]
+  ) rethrows {
     var span = record.mutableSpan
     var memory = span.mutableBytes
     memory.put(version, at: 0)
     var nulls: UInt8 = 0
-    for index in columns.indices {
-      let field = layout.fields[index]
-      switch values[columns[index]] {
+    let fields = layout.fields
+    for index in fields.indices {
+      let field = fields[index]
+      let value = try value(index)
+      if field.variableIndex != nil { variableValues.append(value) }
+      switch value {
       case .null: nulls |= 1 << UInt8(index % 8)
       case .string, .bytes: precondition(field.variableIndex != nil, "A field has a fixed length.")
       case .uuid(let high, let low):
@@ -54,7 +62,7 @@ struct RecordEncoder {
         memory.put(
           isFloat ? UInt64(Float(Double(bitPattern: value)).bitPattern) : value, field)
       }
-      if nulls != 0, index % 8 == 7 || index == columns.count - 1 {
+      if nulls != 0, index % 8 == 7 || index == fields.count - 1 {
         memory.put(nulls, at: RecordLayout.nullsOffset + index / 8)
         nulls = 0
       }
@@ -82,10 +90,10 @@ extension MutableRawSpan {
 }
 
 extension [UInt8] {
-  mutating func append<Value: FixedWidthInteger>(littleEndian value: Value) {
-    for index in 0..<Value.bitWidth / 8 {
-      append(UInt8(truncatingIfNeeded: value >> Value(8 * index)))
-    }
+  mutating func append<Value: FixedWidthInteger & BitwiseCopyable>(littleEndian value: Value) {
+    let offset = count
+    append(contentsOf: repeatElement(0, count: Value.bitWidth / 8))
+    put(value, at: offset)
   }
 
   /// Overwrites the bytes at an offset with an integer in little-endian order.

@@ -38,6 +38,8 @@ final class RecordLayout: Sendable {
   /// The offset of the first variable field, and the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
+  /// The offset of the ends of the variable fields.
+  let endsOffset: Int
   /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.
   let empty: [UInt8]
 
@@ -65,6 +67,7 @@ final class RecordLayout: Sendable {
     }
     self.fields = fields
     self.variableCount = variableCount
+    self.endsOffset = endsOffset
     fixedByteCount = endsOffset + variableCount * Self.endByteCount
     var empty = [UInt8](repeating: 0, count: fixedByteCount)
     empty.put(number, at: Self.versionByteCount)

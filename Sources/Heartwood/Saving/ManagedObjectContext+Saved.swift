@@ -1,24 +1,21 @@
 // Updates objects after a save has been committed.
 extension ManagedObjectContext {
-  /// Updates this context's objects to match the committed rows, and returns the objects on which
-  /// `didSave` must be called.
+  /// Updates this context's objects to match the committed rows.
   ///
   /// - Precondition: ``renumberInserted(_:)`` has assigned permanent numbers to the new objects.
-  func finish(_ request: SaveRequest) -> [ManagedObject] {
-    var saved: [ManagedObject] = []
+  func finish(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes {
       switch outcome {
-      case .saved: saved.append(object)
+      case .saved, .deleted: break
+      case .inserted: finish(object, version: request.base)
       case .unchanged:
         object.state.remove(.updated)
         // Discard edits that changed nothing in the row, such as a reference to a new object that
         // was deleted before the save.
         revertChanges(of: object)
-        saved.append(object)
       case .dropped:
         object.state.subtract([.updated, .deleted])
         turnIntoFault(object)
-      case .deleted: saved.append(object)
       }
     }
     // Delete rules may have deleted objects that edited objects are still related to.
@@ -44,7 +41,6 @@ extension ManagedObjectContext {
     deleted.removeAll()
     watched.removeAll()
     notifyFollowersOfAllObjects()
-    return saved
   }
 
   /// Assigns permanent numbers to new objects.
@@ -52,7 +48,12 @@ extension ManagedObjectContext {
   /// - Returns: The new objects that were merged into rows for which this context already has an
   ///   object.
   func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
-    inserted.all.flatMap { renumber($0, request.number(of: $0)) }
+    var replacedObjects: [ReplacedObject] = []
+    for object in inserted {
+      let replaced = renumber(object, request.number(of: object))
+      if !replaced.isEmpty { replacedObjects += replaced }
+    }
+    return replacedObjects
   }
 
   /// Refreshes the objects of the given rows in all descendants of this context.
@@ -78,9 +79,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     if object.isFault { return }
-    object.version = change.isEffective && !change.isDerivedOnly ? base : change.version
-    object.state.subtract([.inserted, .updated])
-    object.changes = nil
+    finish(object, version: change.isEffective && !change.isDerivedOnly ? base : change.version)
     if change.isAdjusted {
       apply(change.after, to: object)
     } else {
@@ -89,6 +88,12 @@ extension ManagedObjectContext {
     // Forget the loaded members, because other contexts may have added some, or edits of this
     // context may have lost in conflicts.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
+  }
+
+  private func finish(_ object: ManagedObject, version: UInt64) {
+    object.version = version
+    object.state.subtract([.inserted, .updated])
+    object.changes = nil
     object.setHooks(.writing)
   }
 
@@ -153,6 +158,7 @@ extension ManagedObjectContext {
       let id = ManagedObjectID(object.number, model.space)
       switch outcome {
       case .deleted: change.deleted.insert(id)
+      case .inserted: change.inserted.insert(id)
       case .saved:
         if request.isNew(object.number) {
           change.inserted.insert(id)

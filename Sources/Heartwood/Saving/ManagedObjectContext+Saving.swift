@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
     let replacedObjects = renumberInserted(request)
-    let saved = finish(request)
+    finish(request)
     advance(to: generation)
     // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
     // have in the new generation.
@@ -73,8 +73,9 @@ extension ManagedObjectContext {
     recordMerge(generation, base: request.base)
     refreshMergingChildren()
     notifyObservers(of: didSave(request, generation))
-    ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
-    for object in saved { object.didSave() }
+    ContextLog.saved(
+      counts, request.savedObjects, model.space, generation, start.duration(to: .now))
+    for object in request.savedObjects { object.didSave() }
   }
 
   /// Makes the next save check `object` for conflicts with changes by other contexts, even if this
@@ -111,9 +112,8 @@ extension ManagedObjectContext {
     var called: [ManagedObject] = []
     defer { for object in called { object.state.remove(.willSaveCalled) } }
     for _ in 0..<Self.roundLimit {
-      let new = changedObjects.filter { !$0.state.contains(.willSaveCalled) }
-      guard !new.isEmpty else { return }
-      for object in new {
+      let countBefore = called.count
+      for object in changedObjects where !object.state.contains(.willSaveCalled) {
         let before = object.changes?.count
         object.state.insert(.willSaveCalled)
         called.append(object)
@@ -121,6 +121,7 @@ extension ManagedObjectContext {
         // If `willSave` changed the object, call `willSave` again in the next round.
         if object.changes?.count != before { object.state.remove(.willSaveCalled) }
       }
+      if called.count == countBefore { return }
     }
     throw ObjectGraphError(
       .saveDidNotConverge,
@@ -135,7 +136,7 @@ extension ManagedObjectContext {
 
   private func validationFailures() -> [ObjectGraphError] {
     var failures: [ObjectGraphError] = []
-    for object in inserted.all + updated.all {
+    for object in [inserted, updated].joined() {
       do {
         try object.validate()
       } catch {
@@ -144,7 +145,7 @@ extension ManagedObjectContext {
     }
     // Check the delete rules now only in a child context. A root context checks them during the
     // save, after the merge policy has decided which objects are deleted.
-    if parent != nil { for object in deleted.all { failures += denials(of: object) } }
+    if parent != nil { for object in deleted { failures += denials(of: object) } }
     return failures
   }
 

@@ -43,7 +43,7 @@ extension RowChanges {
     var keys: [(position: Int, key: UniqueKey)] = []
     for (position, index) in storage.entity.indexes.enumerated()
     where index.isUnique && !index.isOverRelationship {
-      let components = index.slots.map { values[$0] }
+      let components = index.slots.lazy.map { values[$0] }
       guard !components.contains(where: \.isNull) else { continue }
       let key = UniqueKey(
         entity: index.entity.position, index: index.position, key: EntryKey.key(components))

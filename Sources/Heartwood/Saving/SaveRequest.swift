@@ -9,6 +9,8 @@ struct SaveRequest {
   enum Outcome {
     /// The object was saved, so its values equal those of its row.
     case saved
+    /// The object was inserted, and its row was written without a ``RowChange``.
+    case inserted
     /// The object had no edits, and its row was not written.
     case unchanged
     /// The object must be read again, because another context has changed its row.
@@ -26,7 +28,7 @@ struct SaveRequest {
   let rows: RowWriter
   let changes: RowChanges
   /// The permanent numbers of inserted objects, by their current numbers.
-  private var numbers = NumberTable<ObjectNumber>()
+  private let numbers = RenumberedObjects()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
@@ -50,19 +52,18 @@ struct SaveRequest {
   /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
   ///   `validation` if a value cannot be stored.
   mutating func run() throws {
-    let inserted = context.inserted.all
+    let inserted = context.inserted
     outcomes.reserveCapacity(inserted.count)
-    for object in inserted {
-      numbers[object.number] =
-        object.number.isTemporary
-        ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
+    for object in inserted where object.number.isTemporary {
+      numbers.record(
+        try rows.nextNumber(model.storage(of: entity(object))), insteadOf: object.number)
     }
     for object in context.watched where !object.hasChanges && !object.isFault {
       _ = try check(object)
     }
-    for object in context.deleted.all { try delete(object) }
-    for object in context.updated.all { try update(object) }
-    for object in inserted { insert(object) }
+    for object in context.deleted { try delete(object) }
+    for object in context.updated { try update(object) }
+    for object in inserted { try insert(object) }
     try unstorable.throwAll(.validation, "cannot be stored")
     try changes.write()
     try rows.finish()
@@ -75,14 +76,16 @@ struct SaveRequest {
   }
 
   /// Returns the number of an object's row after the commit.
-  func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
+  func number(of object: ManagedObject) -> ObjectNumber {
+    changes.resolved(numbers.resolved(object.number))
+  }
 
   /// Returns the number that the row of an object has after the commit.
   ///
   /// - Parameter number: The object's current number, or an earlier one.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
-    return changes.resolved(numbers[present] ?? present)
+    return changes.resolved(numbers.resolved(present))
   }
 
   /// Returns whether the save has inserted the row with the given number.
@@ -90,12 +93,20 @@ struct SaveRequest {
     changes.known(number).map { $0.before == nil } ?? false
   }
 
+  /// The objects on which `didSave` must be called.
+  var savedObjects: some Sequence<ManagedObject> {
+    outcomes.lazy.filter { $0.outcome != .dropped }.map(\.object)
+  }
+
   // MARK: Values of objects
 
   /// Returns the values to store for an object.
   private mutating func values(of object: ManagedObject) -> [StoredValue] {
     hasLostReference = false
-    return entity(object).properties.map { property in
+    let entity = entity(object)
+    return entity.memoryFields.map { field in
+      if let value = object.simpleValue(field) { return value }
+      let property = entity.properties[field.slot]
       guard property.isReference else { return storedValue(property, of: object) }
       switch object.target(property) {
       case .none: return .null
@@ -113,7 +124,7 @@ struct SaveRequest {
   }
 
   private mutating func reference(to number: ObjectNumber) -> StoredValue {
-    let row = numbers[number] ?? number
+    let row = numbers.resolved(number)
     guard row.isTemporary else { return .integer(row.bits) }
     // An object that was removed from the context before it was saved has no row.
     hasLostReference = true
@@ -175,11 +186,14 @@ struct SaveRequest {
           + "read it. \(remedy), or set a mergePolicy.", objectID: id(object)))
   }
 
-  private mutating func insert(_ object: ManagedObject) {
+  private mutating func insert(_ object: ManagedObject) throws {
     let entity = entity(object)
-    let change = RowChange(
-      numbers[object.number] ?? object.number, model.storage(of: entity), before: nil,
-      after: values(of: object))
+    let (number, storage) = (numbers.resolved(object.number), model.storage(of: entity))
+    if context.fastPaths.areOn, model.isIsolated(entity), try rows.put(number, storage, object) {
+      context.fastPaths.insertionCount += 1
+      return outcomes.append((object, .inserted))
+    }
+    let change = RowChange(number, storage, before: nil, after: values(of: object))
     change.isNew = true
     change.isOfObject = true
     change.isAdjusted = hasLostReference

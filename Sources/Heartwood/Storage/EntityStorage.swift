@@ -1,6 +1,8 @@
 /// Describes where a store keeps the objects of an entity, and encodes and decodes their records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
+  /// The class of the objects, or `nil` if it is not a subclass of `ManagedObject`.
+  let objectType: ManagedObject.Type?
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
@@ -14,6 +16,8 @@ final class EntityStorage: Sendable {
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
+  /// The property of each field in a new record, in the order of the fields.
+  private let memoryFields: [MemoryField]
   /// For each layout, the filler that sets the properties of managed objects from records.
   let fillers: [ObjectFiller]
   /// The keyspace of the records, whose keys are row IDs.
@@ -43,6 +47,7 @@ final class EntityStorage: Sendable {
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
     self.entity = entity
+    objectType = entity.type as? ManagedObject.Type
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
     hasUniqueConstraints = entity.indexes.contains(where: \.isUnique)
@@ -78,6 +83,7 @@ final class EntityStorage: Sendable {
       return values
     }
     columns = properties.last?.compactMap { $0?.slot } ?? []
+    memoryFields = columns.map { entity.memoryFields[$0] }
     guard missing.last?.isEmpty == true, columns.count == layouts.last?.fields.count,
       Self.fit(layouts, properties), Self.fit(constants, entity.columns)
     else {
@@ -147,7 +153,20 @@ final class EntityStorage: Sendable {
   ///
   /// - Parameter values: The values, by slot.
   func encode(_ values: [StoredValue], version: UInt64, with encoder: inout RecordEncoder) {
-    encoder.encode(values, columns, layouts[layouts.count - 1], version: version)
+    encoder.encode(layouts[layouts.count - 1], version: version) { values[columns[$0]] }
+  }
+
+  /// Encodes a record that contains the values of an object in memory.
+  ///
+  /// - Precondition: The entity has no relationships.
+  func encode(
+    _ object: ManagedObject, version: UInt64, with encoder: inout RecordEncoder
+  ) throws {
+    let memoryFields = memoryFields
+    try encoder.encode(layouts[layouts.count - 1], version: version) { field in
+      if let value = object.simpleValue(memoryFields[field]) { return value }
+      return try object.storedValue(entity.properties[memoryFields[field].slot])
+    }
   }
 
   /// Returns the value of one property in a record.

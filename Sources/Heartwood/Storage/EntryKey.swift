@@ -26,14 +26,23 @@ enum EntryKey {
   /// Returns the key that consists of the given values, in order.
   ///
   /// The key may exceed the maximum key length.
-  static func key(_ values: [StoredValue]) -> Key {
-    Key(Components(values: values))
+  static func key(_ values: some Sequence<StoredValue>) -> Key {
+    // `Key.init` is generic over its components, so it would be slower.
+    var encoder = KeyEncoder()
+    for value in values { value.encode(into: &encoder) }
+    return Key(unverified: encoder.bytes)
   }
 
   /// Returns the key of an index entry.
-  static func entry(_ values: [StoredValue], _ number: ObjectNumber, isUnique: Bool) -> Key {
-    let complete = key(isUnique ? values : values + [.integer(number.bits)])
-    guard complete.bytes.count > Limits.maxKeyByteCount else { return complete }
+  static func entry(
+    _ values: some Sequence<StoredValue>, _ number: ObjectNumber, isUnique: Bool
+  ) -> Key {
+    var encoder = KeyEncoder()
+    for value in values { value.encode(into: &encoder) }
+    if !isUnique { encoder.append(number.bits) }
+    guard encoder.bytes.count > Limits.maxKeyByteCount else {
+      return Key(unverified: encoder.bytes)
+    }
     return Key(unverified: shortened(values) + key([.integer(number.bits)]).bytes)
   }
 
@@ -44,7 +53,7 @@ enum EntryKey {
 
   /// Returns the part that all shortened keys of the given values have in common: everything except
   /// the object number.
-  static func shortened(_ values: [StoredValue]) -> [UInt8] {
+  static func shortened(_ values: some Sequence<StoredValue>) -> [UInt8] {
     let bytes = key(values).bytes
     var hash = XXH64()
     bytes.withBytes { hash.update($0) }
@@ -53,21 +62,6 @@ enum EntryKey {
     // The file format requires the hash in big-endian order.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
-  }
-
-  /// Several values that are encoded as if they were one component of a key.
-  private struct Components: KeyConvertible {
-    let values: [StoredValue]
-
-    func encode(into encoder: inout KeyEncoder) {
-      for value in values { value.encode(into: &encoder) }
-    }
-
-    static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Components {
-      throw StorageError(
-        .invalidArgument,
-        "Index entries cannot be decoded into their values. Read the values from the objects.")
-    }
   }
 
   /// Returns the object number of an entry.

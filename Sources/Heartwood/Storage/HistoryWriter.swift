@@ -5,6 +5,9 @@ import Foundation
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
 /// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory
 /// for only one chunk.
+///
+/// The chunk is used for every row, so it skips exclusivity checks. This is safe because only one
+/// thread uses it.
 final class HistoryWriter {
   /// The author of the changes and the name of their context.
   struct Origin {
@@ -20,7 +23,7 @@ final class HistoryWriter {
   private var keyspace: KeyspaceWriter?
   private var sequence: Int64 = 0
   private var chunkCount: Int64 = 0
-  private var chunk: [UInt8] = []
+  @exclusivity(unchecked) private var chunk: [UInt8] = []
 
   init(_ transaction: WriteTransaction, _ origin: Origin) {
     self.transaction = transaction

@@ -10,7 +10,10 @@ final class RowWriter {
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
   /// The keyspaces of records, by the position of their entity.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
-  @exclusivity(unchecked) private var nextRows: [Int: Int64] = [:]
+  /// The keyspaces of index entries, by the positions of the declaring entity and of the index.
+  @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
+  /// The next row ID of each entity, by position; `nil` if the transaction has not needed it yet.
+  @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
 
   init(
@@ -19,6 +22,8 @@ final class RowWriter {
     self.transaction = transaction
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
+    nextRows = Array(repeating: nil, count: model.entities.count)
+    entryKeyspaces = model.entities.map { Array(repeating: nil, count: $0.indexKeyspaces.count) }
     history = model.tracksHistory ? HistoryWriter(transaction, origin) : nil
   }
 
@@ -37,12 +42,21 @@ final class RowWriter {
     return new
   }
 
+  /// Returns the keyspace of an index's entries.
+  private func entries(_ index: IndexDescription) throws -> KeyspaceWriter {
+    let entity = index.entity.position
+    if let known = entryKeyspaces[entity][index.position] { return known }
+    let new = try keyspace(model.keyspace(index))
+    entryKeyspaces[entity][index.position] = new
+    return new
+  }
+
   // MARK: Rows
 
   /// Returns an unused number for a new row.
   func nextNumber(_ storage: EntityStorage) throws -> ObjectNumber {
     let row: Int64
-    if let known = nextRows[storage.number] {
+    if let known = nextRows[storage.entity.position] {
       row = known
     } else {
       row =
@@ -54,17 +68,18 @@ final class RowWriter {
         "The store has run out of row IDs for \(storage.entity.name). Create a new store, and copy "
           + "the objects into it.")
     }
-    nextRows[storage.number] = row + 1
+    nextRows[storage.entity.position] = row + 1
     return ObjectNumber(entity: storage.number, row: row)
   }
 
   /// Finishes the writes: stores the next row ID of each entity and the rest of the history.
   func finish() throws {
     try history?.finish()
-    for (entity, row) in nextRows {
+    for (storage, row) in zip(model.entities, nextRows) {
+      guard let row else { continue }
       var bytes: [UInt8] = []
       bytes.append(littleEndian: row)
-      try keyspace(StoredModel.rowsKeyspace).put(entity, bytes)
+      try keyspace(StoredModel.rowsKeyspace).put(storage.number, bytes)
     }
   }
 
@@ -108,17 +123,39 @@ final class RowWriter {
     try objects(storage).put(number.row, encoder.record)
     if let history { try recordInHistory(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes where !index.isSame(values, before) {
-      let components = index.slots.map { values[$0] }
-      guard !index.isUnique || !components.contains(.null) else { continue }
+      let components = index.slots.lazy.map { values[$0] }
+      guard !index.isUnique || !components.contains(where: \.isNull) else { continue }
       if index.isOverRelationship, index.isUnique,
-        try owner(index, components, EntryKey.key(components)) != nil
+        try owner(index, Array(components), EntryKey.key(components)) != nil
       {
         throw index.conflict(ManagedObjectID(number, model.space))
       }
-      try keyspace(model.keyspace(index)).put(
+      try entries(index).put(
         EntryKey.entry(components, number, isUnique: index.isUnique),
         index.isUnique ? EntryKey.value(number) : [])
     }
+  }
+
+  /// Writes the row of a new object of an isolated entity, and its index entries.
+  ///
+  /// The record is encoded from the memory of the object.
+  ///
+  /// - Returns: `false` if a value cannot be stored, or may be too large; nothing is written then.
+  func put(_ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject) throws -> Bool
+  {
+    do {
+      try storage.encode(object, version: transaction.base, with: &encoder)
+    } catch {
+      return false
+    }
+    guard !storage.needsCheck(encoder.record) else { return false }
+    try objects(storage).put(number.row, encoder.record)
+    try history?.inserted(number)
+    for index in storage.entity.indexes {
+      let components = try index.slots.map { try object.storedValue(storage.entity.properties[$0]) }
+      try entries(index).put(EntryKey.entry(components, number, isUnique: false), [])
+    }
+    return true
   }
 
   /// Updates the entries that list a row as a member of the objects that it refers to.
@@ -156,9 +193,9 @@ final class RowWriter {
   ) throws {
     guard let values else { return }
     for index in storage.entity.indexes where !index.isSame(values, after) {
-      let components = index.slots.map { values[$0] }
-      guard !index.isUnique || !components.contains(.null) else { continue }
-      try keyspace(model.keyspace(index)).delete(
+      let components = index.slots.lazy.map { values[$0] }
+      guard !index.isUnique || !components.contains(where: \.isNull) else { continue }
+      try entries(index).delete(
         EntryKey.entry(components, number, isUnique: index.isUnique))
     }
   }
@@ -200,7 +237,7 @@ final class RowWriter {
   func owner(
     _ index: IndexDescription, _ values: @autoclosure () -> [StoredValue], _ key: Key
   ) throws -> ObjectNumber? {
-    let entries = try keyspace(model.keyspace(index))
+    let entries = try entries(index)
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }

@@ -26,6 +26,8 @@ final class StoreModel: Sendable {
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
+  /// Whether each entity is isolated, by its position.
+  private let areIsolated: [Bool]
 
   init(
     _ schema: Schema.Content, _ stored: StoredModel, store: UUID, changeCount: Int64,
@@ -63,6 +65,13 @@ final class StoreModel: Sendable {
         storage.relationshipKeyspaces[property.slot].map { (property.slot, $0) }
       }
     }
+    let destinations = schema.entities.flatMap(\.relationships).compactMap { property in
+      property.storage.destination.flatMap { schema.entity(of: $0) }
+    }
+    areIsolated = schema.entities.map { entity in
+      entity.relationships.isEmpty && entity.derived.isEmpty && !entity.hasUniqueConstraints
+        && !destinations.contains { entity.isKind(of: $0) || $0.isKind(of: entity) }
+    }
     lists = entities.map { storage in
       storage.entity.relationships.filter { storage.entity.listsMembers($0) }
         .compactMap { storage.relationshipKeyspaces[$0.slot] }
@@ -97,6 +106,10 @@ final class StoreModel: Sendable {
   func storage(of number: ObjectNumber) -> EntityStorage? {
     positionsByNumber[number.entity].map { entities[$0] }
   }
+
+  /// Returns whether a new object of an entity affects no other row: the entity has no
+  /// relationships, unique constraints or derived attributes, and no relationship leads to it.
+  func isIsolated(_ entity: EntityDescription) -> Bool { areIsolated[entity.position] }
 
   /// Returns the keyspace of an index.
   func keyspace(_ index: IndexDescription) -> String {

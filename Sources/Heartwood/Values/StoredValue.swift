@@ -50,7 +50,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   }
 
   /// Whether the value is `null`.
-  public var isNull: Bool { self == .null }
+  public var isNull: Bool { if case .null = self { true } else { false } }
 }
 
 /// The representation of an attribute's values in a record.

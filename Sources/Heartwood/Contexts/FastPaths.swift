@@ -1,0 +1,11 @@
+/// The fast paths of a store context: whether it uses them, and how often it did.
+///
+/// Tests turn them off to compare their results with those of the general paths.
+package struct FastPaths {
+  /// Whether the context uses fast paths.
+  package var areOn = true
+  /// The number of new objects whose rows were written without a ``RowChange``.
+  package var insertionCount = 0
+  /// The number of fetches that created the objects of all rows without a search.
+  package var fetchCount = 0
+}
