@@ -60,6 +60,11 @@ final class Cat: ManagedObject {
   }
 }
 
+func befriend(_ first: Cat, _ second: Cat) {
+  guard !first.$friends.contains(second), first.$friends.count < 1000 else { return }
+  first.$friends.insert(second)
+}
+
 func makeContainer() throws -> PersistentContainer {
   let schema = Schema(Person.self, Employee.self, Customer.self, Company.self, Cat.self)
   return try PersistentContainer.inMemory(schema: schema)
@@ -119,7 +124,7 @@ func showPeople(_ context: ManagedObjectContext) throws {
     }
     let cats = [Cat(context: context), Cat(context: context)]
     cats[0].mate = cats[1]
-    cats[1].friends.insert(cats[0])
+    befriend(cats[1], cats[0])
     cats[0].kittens.insert(Cat(context: context))
     print(cats[1].mate === cats[0], cats[0].friends.contains(cats[1]))
     try context.save()

@@ -2,17 +2,10 @@ import Foundation
 import Heartwood
 
 final class Quake: ManagedObject {
-  @Attribute var code: String = ""
+  @Attribute(.unique) var code: String = ""
   @Attribute var magnitude: Double? = nil
   @Attribute var place: String = ""
-  @Attribute var time: Date = .distantPast
-
-  override class var entity: Entity {
-    Entity("Quake") {
-      Unique(\Quake.code)
-      Index(\Quake.time)
-    }
-  }
+  @Attribute(.indexed) var time: Date = .distantPast
 }
 
 func openQuakes() throws -> PersistentContainer {
