@@ -39,7 +39,7 @@ struct LayeringTests {
         // These directories contain extensions of one class, the context, and the types of its
         // properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
-        ["Fetching"], ["Saving"], ["Batches"], ["LiveResults"], ["Container"],
+        ["Fetching"], ["Saving"], ["Batches"], ["Importing"], ["LiveResults"], ["Container"],
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]

@@ -54,7 +54,7 @@ struct StoreOpening {
   ) throws {
     guard let body else { return }
     let model = try state.storeModel(schema, tracksHistory: options.tracksHistory)
-    try ManagedObjectContext.run(body, store, model, within: transaction)
+    try ManagedObjectContext.run(store, model, within: transaction, body)
   }
 
   /// Throws if the stages are not in order, or if one of their models is invalid.

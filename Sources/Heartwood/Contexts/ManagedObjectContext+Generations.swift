@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
-    /// The uncommitted state of a transaction, for the context of a ``MigrationStage``.
+    /// The uncommitted state of a transaction, for the context of a ``MigrationStage`` or an
+    /// import.
     case within(WriteTransaction, StoreView)
   }
 
@@ -189,11 +190,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs the body of a migration stage with a context that works within a transaction, and then
-  /// saves the remaining changes.
+  /// Runs the body of a migration stage or an import with a context that works within a
+  /// transaction, and then saves the remaining changes.
   static func run(
-    _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
-    within transaction: WriteTransaction
+    _ store: Store, _ model: StoreModel, within transaction: WriteTransaction,
+    _ body: (ManagedObjectContext) throws -> Void
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))

@@ -37,9 +37,15 @@ struct FetchPlan {
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
-    let terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
-    let conditions = try terms.map { try resolver.condition($0) }
+    var terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
     order = try FetchOrder(request.sortDescriptors, resolver, section: section)
+    if let position = request.position, let order {
+      let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
+      let number = renumbered.resolved(position.number)
+      terms.append(
+        try order.following(FetchOrder.Keys(values: position.values, number: number), first))
+    }
+    let conditions = try terms.map { try resolver.condition($0) }
     limit = request.end
     resolved = ResolvedRequest(entity, storages, terms, conditions, resolver)
   }

@@ -37,6 +37,8 @@ public struct FetchRequest<M: ManagedObject> {
   public var includesPendingChanges = true
   /// Whether objects of subclasses are included.
   public var includesSubentities = true
+  /// The position after which the objects begin, or `nil` to begin with the first object.
+  var position: FetchOrder.Keys?
 
   /// Creates a request.
   public init(

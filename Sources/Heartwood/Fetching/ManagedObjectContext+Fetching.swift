@@ -141,6 +141,9 @@ extension ManagedObjectContext {
     return [M](found)
   }
 
+  /// The maximum number of objects for which memory is reserved in advance.
+  private static let maxReservedCount = 1 << 20
+
   /// Returns the objects of all rows of a plan, in the order of their numbers.
   private func everyObject(_ plan: FetchPlan) throws -> [ManagedObject] {
     fastPaths.fetchCount += 1
@@ -148,7 +151,8 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     for storage in plan.storages {
       let rows = try view.objects(storage)
-      let total = found.count + (try rows?.count() ?? 0)
+      // Do not trust the stored count with memory.
+      let total = found.count + min(try rows?.count() ?? 0, Self.maxReservedCount)
       found.reserveCapacity(total)
       registered.reserveCapacity(total)
       try rows?.forEach { key, value in

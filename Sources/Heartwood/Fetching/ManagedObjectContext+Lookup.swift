@@ -45,16 +45,45 @@ extension ManagedObjectContext {
       return try fetch(request).first
     }
     try mergeAutomatically()
-    let found: M?
+    return try object(with: wanted, of: property, index) { $0 is M } as? M
+  }
+
+  /// Returns the loaded object of an entity with the given unique value, or `nil` if there is none.
+  ///
+  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or cannot be looked up
+  ///   because it is a decimal number or a long string; errors from reading rows.
+  func existingObject(
+    of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
+  ) throws -> ManagedObject? {
+    guard let index = entity.uniqueIndex(of: property), property.fieldStorageType != .decimal,
+      !EntryKey.isShortened([value], isUnique: true)
+    else {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
+          + "attribute that is unique by itself, and no decimal number or very long string.")
+    }
+    if value.isNotANumber { return nil }
+    return try object(with: value, of: property, index) { object in
+      object.entityDescription?.isKind(of: entity) == true
+    }
+  }
+
+  private func object(
+    with value: StoredValue, of property: PropertyDescription, _ index: IndexDescription,
+    where isWanted: (ManagedObject) -> Bool
+  ) throws -> ManagedObject? {
+    let found: ManagedObject?
     if parent == nil, !hasOwnChanges {
-      found = try storedObject(with: wanted, index) as? M
+      found = try storedObject(with: value, index)
     } else {
       // Several objects can have the value until a save rejects them. Return the first one in fetch
       // order.
-      found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
+      found = try objects(with: value, of: property, index).filter(isWanted)
         .min { $0.number.isCreated(before: $1.number) }
     }
-    if let found, found.isFault { fire(found) }
+    guard let found, isWanted(found) else { return nil }
+    if found.isFault { fire(found) }
     return found
   }
 
@@ -112,7 +141,7 @@ extension FetchRequest {
   /// Whether the request has no sort descriptors, limit, offset or prefetched relationships.
   fileprivate var isUnsortedAndComplete: Bool {
     sortDescriptors.isEmpty && fetchLimit == nil && fetchOffset == 0
-      && relationshipKeyPathsForPrefetching.isEmpty
+      && position == nil && relationshipKeyPathsForPrefetching.isEmpty
   }
 
   /// Returns whether the request covers the class of an object.

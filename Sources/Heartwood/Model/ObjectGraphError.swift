@@ -50,6 +50,8 @@ public struct ObjectGraphError: Error, Sendable {
     public static let numericOverflow = Kind(name: "numericOverflow")
     /// The format of a predicate cannot be parsed; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
+    /// A JSON element cannot be imported; the message names the path of the value.
+    public static let invalidElement = Kind(name: "invalidElement")
     /// The `willSave` callbacks were still changing objects after 100 rounds.
     public static let saveDidNotConverge = Kind(name: "saveDidNotConverge")
   }

@@ -16,6 +16,10 @@ protocol PropertyStorage: SendableMetatype {
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
+  /// Returns the stored representation of an attribute value that another format contains.
+  ///
+  /// - Throws: `DecodingError` if the format contains no value of the attribute's type.
+  static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
   /// Sets the attribute at a location in memory.
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
@@ -54,5 +58,6 @@ extension PropertyStorage {
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }
+  static func decodedValue(_ decoder: any Decoder) throws -> StoredValue { .null }
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {}
 }

@@ -171,6 +171,10 @@ extension Attribute: PropertyStorage {
     return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
   }
 
+  static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
+    try Value.decodedValue(decoder)
+  }
+
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {
     location.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }

@@ -2,8 +2,8 @@
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
-/// types. An enumeration whose raw value has one of these types, or a `Codable` type, need only
-/// declare the conformance:
+/// types, and dictionaries of `Codable` types. An enumeration whose raw value has one of these
+/// types, or a `Codable` type, need only declare the conformance:
 ///
 /// ```swift
 /// enum Severity: Int, AttributeValue { case low, high }

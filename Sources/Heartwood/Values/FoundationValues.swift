@@ -157,3 +157,17 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
     self = try JSONCoding.value(Self.self, from: storedValue)
   }
 }
+
+extension Dictionary: AttributeValue where Key: Codable, Value: Codable {
+  /// The storage type of the values.
+  public static var storageType: StorageType { .json }
+  /// The dictionary as a JSON object or, if its keys are neither strings nor integers, as an array
+  /// of alternating keys and values.
+  ///
+  /// The entries are sorted by their keys, so that equal dictionaries have equal bytes.
+  public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
+  /// Creates a value from its stored representation.
+  public init(storedValue: StoredValue) throws {
+    self = try JSONCoding.value(Self.self, from: storedValue)
+  }
+}

@@ -15,6 +15,13 @@ extension Set where Element: AttributeValue & Codable {
   public static var placeholderWhileChanging: Set<Element>? { [] }
 }
 
+extension Dictionary where Key: Codable, Value: Codable {
+  /// An empty dictionary, which stands in for the attribute's value while the value is mutated in
+  /// place.
+  @inlinable
+  public static var placeholderWhileChanging: [Key: Value]? { [:] }
+}
+
 extension String {
   /// An empty string, which stands in for the attribute's value while the value is mutated in
   /// place.

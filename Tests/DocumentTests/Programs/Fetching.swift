@@ -64,14 +64,10 @@ func group(_ context: ManagedObjectContext) throws {
 }
 
 func page(_ context: ManagedObjectContext) throws {
-  var request = FetchRequest<Quake>(
-    sort: [SortDescriptor(\.time), SortDescriptor(\.code)], limit: 20)
+  let request = FetchRequest<Quake>(sort: [SortDescriptor(\.time)], limit: 20)
   var page = try context.fetch(request)
   while let last = page.last {
-    let (time, code) = (last.time, last.code)
-    request.predicate = QueryPredicate(
-      #Predicate { $0.time > time || ($0.time == time && $0.code > code) })
-    page = try context.fetch(request)
+    page = try context.fetch(request.after(last))
   }
 }
 

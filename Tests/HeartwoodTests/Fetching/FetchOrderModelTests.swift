@@ -38,11 +38,29 @@ struct FetchOrderModelTests {
         guard found != expected else { continue }
         Issue.record("\(label)\n\(name): \(found.map(\.name)) instead of \(expected.map(\.name))")
       }
+      try expectPages(herd, terms, condition, request, label)
       let context = herd.contexts[0].context
       let expected = Self.expected(herd.all[0], terms, condition, request).map(\.objectID)
       #expect(try context.fetchObjectIDs(request) == expected, "\(label)")
     }
     #expect(indexed > 10)
+  }
+
+  /// Compares a page that begins after a random object with the rest of the list.
+  private func expectPages(
+    _ herd: Herd, _ terms: [Term], _ condition: RandomCondition?, _ request: FetchRequest<Animal>,
+    _ label: String
+  ) throws {
+    var all = request
+    (all.fetchLimit, all.fetchOffset) = (nil, 0)
+    for ((name, context), animals) in zip(herd.contexts, herd.all) {
+      let expected = Self.expected(animals, terms, condition, all)
+      guard !expected.isEmpty else { continue }
+      let position = herd.random.below(expected.count)
+      let rest = expected[(position + 1)...].prefix(request.fetchLimit ?? .max)
+      let found = try context.fetch(request.after(expected[position]))
+      #expect(found == Array(rest), "\(label)\n\(name), after \(position)")
+    }
   }
 
   private static func expected(

@@ -72,6 +72,33 @@ struct PagingTests {
     #expect(entries.count == Self.count && mostRows < 120)
   }
 
+  @Test(arguments: [false, true])
+  func `pages after an object read one page of rows in either direction`(isBackwards: Bool) throws {
+    let order: SortOrder = isBackwards ? .reverse : .forward
+    var request = FetchRequest<Entry>(sort: [SortDescriptor(\.rank, order: order)], limit: 20)
+    let all = try context.fetchValues(
+      FetchRequest<Entry>(sort: request.sortDescriptors), \.free)
+    var (entries, mostRows): ([Int], Int) = ([], 0)
+    while let last = try context.fetch(request).map({ (entry: Entry) in
+      entries.append(entry.free)
+      return entry
+    }).last {
+      // Others insert entries before the position, which does not move the next page.
+      let entry = Entry(context: context)
+      (entry.rank, entry.free) = (isBackwards ? 1000 : -1, -1)
+      request = try request.after(last)
+      mostRows = max(mostRows, try context.explain(request).estimatedRowCount)
+    }
+    #expect(entries == all && mostRows < 120)
+    context.rollback()
+    let comparator = FetchRequest<Entry>(sort: [SortDescriptor(\.name, comparator: .lexical)])
+    let first = try #require(try context.fetch(FetchRequest<Entry>(limit: 1)).first)
+    #expect(throws: ObjectGraphError.self) { try comparator.after(first) }
+    #expect(throws: ObjectGraphError.self) { try request.after(Entry()) }
+    request.sortDescriptors = []
+    #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
+  }
+
   @Test(.evidence("FO-07"), arguments: [false, true])
   func `paging by the attributes of one index reads one page of rows`(isBackwards: Bool) throws {
     let order: SortOrder = isBackwards ? .reverse : .forward

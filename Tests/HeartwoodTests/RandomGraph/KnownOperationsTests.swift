@@ -34,6 +34,7 @@ enum KnownOperations {
     "faultError": .left("runs read no fault whose row is gone"),
     "generationAfterSave": .left("one of its two values only removes the pin"),
     "transactionAuthor": .left("is recorded, and changes nothing"),
+    "after": .left("random requests compare pages with lists"),
     "explain": .left(reads), "fetchObjectIDs": .left(reads), "fetchBatched": .left(reads),
     "fetchAsync": .left(reads), "aggregate": .left(reads), "fetchValues": .left(reads),
     "startIndex": .left(reads), "endIndex": .left(reads), "objectIDs": .left(reads),

@@ -38,6 +38,8 @@ package struct StoreImage: Sendable {
 
   // MARK: Edits
 
+  package mutating func replace(_ name: String, with bytes: [UInt8]) { files[name] = bytes }
+
   package mutating func apply(_ edit: StoreEdit) {
     let name = names[Int(edit.file) % names.count]
     guard var bytes = files[name], !bytes.isEmpty else { return }

@@ -1,0 +1,82 @@
+import Foundation
+
+extension FetchRequest {
+  /// Returns the request for the objects that follow an object in the order of this request.
+  ///
+  /// ```swift
+  /// let next = try context.fetch(request.after(page[page.count - 1]))
+  /// ```
+  ///
+  /// Unlike an offset, it skips no rows, and insertions by others do not move objects to other
+  /// pages. The new request keeps the sort values that the object has now, so the object may change
+  /// or be deleted afterwards. The offset of the new request is 0.
+  ///
+  /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
+  ///   object is in no context; errors from reading rows.
+  /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins to
+  ///   read at the value of the object.
+  public func after(_ object: M) throws -> FetchRequest {
+    guard let context = object.storeContext else {
+      throw ObjectGraphError(
+        .foreignObject,
+        "A page cannot begin after an object that is in no context. Insert it first."
+      )
+    }
+    let model = context.model
+    let entity = try model.schema.requiredEntity(of: M.self)
+    let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
+    guard let order = try FetchOrder(sortDescriptors, resolver) else {
+      throw QueryResolver.unsupported(
+        "A page cannot begin after an object if a sort descriptor has a comparator. Sort by stored "
+          + "values, or use an offset.")
+    }
+    if object.isFault { context.fire(object) }
+    let scope = QueryScope(model, nil, variableCount: 1) { context.object($0) }
+    var result = self
+    result.position = try scope.with(object) { try order.keys(object.number, scope) }
+    result.fetchOffset = 0
+    return result
+  }
+}
+
+extension FetchRequest {
+  /// The key path of the first sort descriptor, if there is one.
+  var firstSortKeyPath: AnyKeyPath? { sortDescriptors.first?.keyPath }
+}
+
+extension FetchOrder {
+  /// Returns the condition that an object comes after a position.
+  ///
+  /// - Parameter first: The value of the first sort term, which an index may provide.
+  /// - Throws: `unsupportedPredicate` if the position is one of another order.
+  func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
+    guard position.values.count == terms.count else {
+      throw QueryResolver.unsupported(
+        "The sort descriptors were changed after the position of the page had been set. Call "
+          + "`after` again.")
+    }
+    var result = QueryTerm("after an object") { scope in
+      guard case .integer(let bits) = scope.own else { return false }
+      return areInOrder(position, try keys(ObjectNumber(bits: bits), scope))
+    }
+    guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
+      return result
+    }
+    // In descending order, `nil` comes last, but a range contains no `nil`.
+    let isOptional =
+      if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
+    guard !term.isReversed || !isOptional else { return result }
+    let demand = QueryDemand(first, term.isReversed ? .lessOrEqual : .greaterOrEqual, value)
+    result.demands = demand.map { [$0.inexact] } ?? []
+    return result
+  }
+}
+
+extension QueryDemand {
+  /// The same test, which does not suffice for the condition.
+  fileprivate var inexact: QueryDemand {
+    var demand = self
+    (demand.isExact, demand.isStrict) = (false, false)
+    return demand
+  }
+}

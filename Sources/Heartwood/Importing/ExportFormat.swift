@@ -1,0 +1,11 @@
+/// A format in which a context exports objects.
+public enum ExportFormat: Sendable {
+  /// One JSON array of objects.
+  case json
+  /// A JSON object in each line.
+  case jsonLines
+  /// Comma-separated values with a header, as in RFC 4180.
+  ///
+  /// `nil` is an empty field, and an empty string is quoted. `Codable` values are JSON text.
+  case csv
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// The properties of a row in an export, in the order of the class.
+struct ExportedColumns {
+  struct Column {
+    let property: PropertyDescription
+    let expression: QueryExpression
+    /// The attribute whose value is exported, or `nil` if it is the ID of an object.
+    ///
+    /// It is the property itself, or the unique attribute of the object to which it refers.
+    let attribute: PropertyDescription?
+  }
+
+  let columns: [Column]
+  let space: ManagedObjectID.Space
+
+  /// Selects the attributes and the to-one relationships of an entity.
+  init(_ entity: EntityDescription, _ model: StoreModel) {
+    space = model.space
+    columns = entity.properties.compactMap { property in
+      let path = QueryExpression.property(.variable(0), .name(property.name))
+      if property.isAttribute {
+        return Column(property: property, expression: path, attribute: property)
+      }
+      guard property.isReference else { return nil }
+      let target = property.storage.destination.flatMap { model.schema.entity(of: $0) }
+      let unique = target?.indexes.filter { $0.isUnique && $0.slots.count == 1 } ?? []
+      guard let target, unique.count == 1 else {
+        return Column(property: property, expression: path, attribute: nil)
+      }
+      let attribute = target.properties[unique[0].slots[0]]
+      return Column(
+        property: property, expression: .property(path, .name(attribute.name)),
+        attribute: attribute)
+    }
+  }
+
+  /// Returns the text of a value in a CSV field, or `nil` for a missing value.
+  func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
+    if value.isNull { return nil }
+    let field = ExportedValue(value: value, column: column, space: space)
+    let json = try encoder.encode([field])
+    let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
+    guard text.hasPrefix("\"") else { return text }
+    return try JSONDecoder().decode([String].self, from: json).first
+  }
+}
+
+/// A row of an export, encoded with the names of its properties as keys.
+struct ExportedRow: Encodable {
+  let columns: ExportedColumns
+  let values: [StoredValue]
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: ImportKey.self)
+    for (column, value) in zip(columns.columns, values) {
+      let field = ExportedValue(value: value, column: column, space: columns.space)
+      try container.encode(field, forKey: ImportKey(column.property.name))
+    }
+  }
+}
+
+/// A value of an export.
+private struct ExportedValue: Encodable {
+  let value: StoredValue
+  let column: ExportedColumns.Column
+  let space: ManagedObjectID.Space
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch value {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value) where column.attribute == nil:
+      try container.encode(ManagedObjectID(ObjectNumber(bits: value), space))
+    case .integer(let value): try container.encode(value)
+    case .largeInteger(let value): try container.encode(value)
+    case .double(bits: let bits):
+      let double = Double(bitPattern: bits)
+      // The shortest text of a `Float` is not that of the equal `Double`.
+      if column.attribute?.fieldStorageType == .float {
+        try container.encode(Float(double))
+      } else {
+        try container.encode(double)
+      }
+    case .date: try container.encode(Date(storedValue: value))
+    case .uuid: try container.encode(UUID(storedValue: value))
+    case .string where column.attribute?.fieldStorageType == .decimal:
+      try container.encode(Decimal(storedValue: value))
+    case .string(let text): try container.encode(text)
+    case .bytes(let bytes) where column.attribute?.fieldStorageType == .json:
+      try container.encode(JSONCoding.decoder.decode(JSONText.self, from: Data(bytes)))
+    case .bytes(let bytes): try container.encode(Data(bytes))
+    }
+  }
+}
+
+/// Any JSON value.
+private enum JSONText: Codable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case text(String)
+  case array([JSONText])
+  case object([String: JSONText])
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .text(value)
+    } else if let value = try? container.decode([JSONText].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: JSONText].self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .text(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+}

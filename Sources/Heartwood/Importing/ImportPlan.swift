@@ -1,0 +1,155 @@
+import Foundation
+
+/// The properties of an entity that JSON objects set, and the JSON keys of their values.
+final class ImportPlan: @unchecked Sendable {
+  // @unchecked because a decoder's `userInfo` requires it. Only the thread of the import uses the
+  // plan.
+  struct Field {
+    let property: PropertyDescription
+    /// The keys that lead to the value.
+    let keys: [ImportKey]
+  }
+
+  let entity: EntityDescription
+  let fields: [Field]
+  /// The attributes by which an object can be found.
+  let uniqueProperties: [PropertyDescription]
+  private let schema: Schema.Content
+  private var plans: [Int: ImportPlan] = [:]
+
+  /// Creates a plan.
+  ///
+  /// - Parameters:
+  ///   - keys: The path of each property's value, by the property's name, if it differs from the
+  ///     name.
+  init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
+    self.entity = entity
+    self.schema = schema
+    uniqueProperties = entity.indexes.filter { $0.isUnique && $0.slots.count == 1 }
+      .map { entity.properties[$0.slots[0]] }
+    for name in keys.keys where !entity.properties.contains(where: { $0.name == name }) {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "\(entity.name) has no property called \(name), for which the import names a key. Use the "
+          + "names of the class's properties.")
+    }
+    fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
+      let path: [String] =
+        keys[property.name].map { $0.split(separator: ".").map(String.init) } ?? [property.name]
+      return Field(property: property, keys: path.map { ImportKey($0) })
+    }
+  }
+
+  /// Returns the key of a property's value, for error messages.
+  func key(of property: PropertyDescription) -> ImportKey {
+    let keys = fields.first { $0.property === property }?.keys ?? []
+    return ImportKey(keys.map(\.stringValue).joined(separator: "."))
+  }
+
+  /// Returns the plan of the objects to which a relationship leads.
+  func plan(of property: PropertyDescription) throws -> ImportPlan {
+    if let known = plans[property.slot] { return known }
+    guard let type = property.storage.destination else {
+      throw ObjectGraphError(.unknownEntity, "\(property.name) leads to no class of the model.")
+    }
+    let new = try ImportPlan(schema.requiredEntity(of: type), schema)
+    plans[property.slot] = new
+    return new
+  }
+
+}
+
+/// A key of a JSON object, or the position of an element.
+struct ImportKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(_ name: String) { (stringValue, intValue) = (name, nil) }
+  init(stringValue: String) { self.init(stringValue) }
+  init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
+}
+
+/// The values of one JSON object.
+struct ImportedRow {
+  /// An object to which a relationship leads: a JSON object, or the value of a unique attribute.
+  enum Target {
+    case row(ImportedRow)
+    case key(ImportPlan, PropertyDescription, StoredValue)
+  }
+
+  let plan: ImportPlan
+  let path: [any CodingKey]
+  var attributes: [(property: PropertyDescription, value: StoredValue)] = []
+  /// The targets of the relationships that are present; empty for `null`.
+  var targets: [(property: PropertyDescription, targets: [Target])] = []
+
+  init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
+    self.plan = plan
+    path = container.codingPath
+    for field in plan.fields {
+      guard let (inner, key) = try Self.container(of: field.keys, in: container) else { continue }
+      let decoder = try inner.superDecoder(forKey: key)
+      if field.property.isAttribute {
+        attributes.append((field.property, try field.property.storage.decodedValue(decoder)))
+      } else {
+        targets.append((field.property, try Self.targets(of: field.property, plan, decoder)))
+      }
+    }
+  }
+
+  /// Returns the object that contains the value at a path of keys, or `nil` if there is no value.
+  private static func container(
+    of keys: [ImportKey], in container: KeyedDecodingContainer<ImportKey>
+  ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
+    var inner = container
+    for key in keys.dropLast() {
+      guard inner.contains(key), try !inner.decodeNil(forKey: key) else { return nil }
+      inner = try inner.nestedContainer(keyedBy: ImportKey.self, forKey: key)
+    }
+    guard let last = keys.last, inner.contains(last) else { return nil }
+    return (inner, last)
+  }
+
+  private static func targets(
+    of property: PropertyDescription, _ plan: ImportPlan, _ decoder: any Decoder
+  ) throws -> [Target] {
+    if try decoder.singleValueContainer().decodeNil() { return [] }
+    let plan = try plan.plan(of: property)
+    guard !property.isReference else { return [try target(plan, decoder)] }
+    var container = try decoder.unkeyedContainer()
+    var targets: [Target] = []
+    while !container.isAtEnd { targets.append(try target(plan, container.superDecoder())) }
+    return targets
+  }
+
+  private static func target(_ plan: ImportPlan, _ decoder: any Decoder) throws -> Target {
+    if let container = try? decoder.container(keyedBy: ImportKey.self) {
+      return .row(try ImportedRow(plan, container))
+    }
+    let unique = plan.uniqueProperties
+    guard unique.count == 1 else {
+      throw DecodingError.typeMismatch(
+        [String: Any].self,
+        DecodingError.Context(
+          codingPath: decoder.codingPath,
+          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes, so a "
+            + "single value does not name an object."))
+    }
+    return .key(plan, unique[0], try unique[0].storage.decodedValue(decoder))
+  }
+}
+
+/// A JSON element, decoded with the plan that the decoder's `userInfo` contains.
+struct ImportedElement: Decodable {
+  let row: ImportedRow
+
+  // swift-format-ignore: NeverForceUnwrap
+  static let planKey = CodingUserInfoKey(rawValue: "plan")!
+
+  init(from decoder: any Decoder) throws {
+    guard let plan = decoder.userInfo[Self.planKey] as? ImportPlan else {
+      preconditionFailure("The decoder has no plan.")
+    }
+    row = try ImportedRow(plan, try decoder.container(keyedBy: ImportKey.self))
+  }
+}

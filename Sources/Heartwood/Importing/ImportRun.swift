@@ -1,0 +1,236 @@
+import Foundation
+
+/// Applies JSON elements to the objects of a context that works within a transaction.
+struct ImportRun {
+  /// What happened to an element.
+  private enum Outcome { case inserted, updated, unchanged }
+
+  private let context: ManagedObjectContext
+  private let plan: ImportPlan
+  private let property: PropertyDescription
+  private let options: ImportOptions
+  private let decoder = JSONDecoder()
+  private var elements: JSONElements
+  private var report = ImportReport()
+
+  /// The number of elements that are saved together.
+  private static let batchCount = 1000
+
+  init(
+    _ context: ManagedObjectContext, _ plan: ImportPlan, matching property: PropertyDescription,
+    _ options: ImportOptions, _ elements: JSONElements
+  ) {
+    self.context = context
+    self.plan = plan
+    self.property = property
+    self.options = options
+    self.elements = elements
+    decoder.dateDecodingStrategy = options.dateDecodingStrategy
+    decoder.dataDecodingStrategy = options.dataDecodingStrategy
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    decoder.userInfo[ImportedElement.planKey] = plan
+  }
+
+  mutating func run() throws -> ImportReport {
+    var position = 0
+    var isFinished = false
+    while !isFinished {
+      var batch: [(position: Int, row: ImportedRow)] = []
+      while batch.count < Self.batchCount {
+        guard let element = try elements.next() else {
+          isFinished = true
+          break
+        }
+        try refusingErrors(at: position) { run in
+          let row = try run.decoder.decode(ImportedElement.self, from: Data(element)).row
+          batch.append((position, row))
+        }
+        position += 1
+      }
+      try save(batch)
+      options.progress?(position, elements.byteCount)
+    }
+    return report
+  }
+
+  /// Saves the objects of a batch or, if that fails, those of one element after the other, to find
+  /// the element that is the reason.
+  private mutating func save(_ batch: [(position: Int, row: ImportedRow)]) throws {
+    defer { context.reset() }
+    guard (try? saveTogether(batch[...])) == nil else { return }
+    for position in batch.indices {
+      context.reset()
+      try refusingErrors(at: batch[position].position) { run in
+        try run.saveTogether(batch[position...position])
+      }
+    }
+  }
+
+  /// Saves the objects of some elements, or changes nothing.
+  private mutating func saveTogether(
+    _ batch: ArraySlice<(position: Int, row: ImportedRow)>
+  ) throws {
+    let before = report
+    do {
+      for element in batch {
+        switch try apply(element.row, matching: property).outcome {
+        case .inserted: report.insertedCount += 1
+        case .updated: report.updatedCount += 1
+        case .unchanged: report.unchangedCount += 1
+        }
+      }
+      try context.save()
+    } catch {
+      report = before
+      throw error
+    }
+  }
+
+  /// Runs `body`, and reports an error or throws it, as the options demand, with its path.
+  private mutating func refusingErrors(
+    at position: Int, _ body: (inout ImportRun) throws -> Void
+  ) throws {
+    do { try body(&self) } catch {
+      guard options.invalidElements == .skip else { throw Self.invalid(position, error) }
+      report.refuse(Self.path(of: error, position), error)
+    }
+  }
+
+  private static func path(of error: any Error, _ position: Int) -> String {
+    let path: [any CodingKey] =
+      switch error as? DecodingError {
+      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+        .dataCorrupted(let context)?:
+        context.codingPath
+      case .keyNotFound(let key, let context)?: context.codingPath + [key]
+      default: []
+      }
+    return path.reduce("[\(position)]") { path, key in
+      path + (key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)")
+    }
+  }
+
+  private static func invalid(_ position: Int, _ error: any Error) -> any Error {
+    // A failure of the store is not one of the element.
+    if error is StorageError { return error }
+    var reason = "\(error)"
+    if let error = error as? ObjectGraphError {
+      if error.kind == .invalidElement { return error }
+      reason = error.message
+    } else if case .typeMismatch(_, let context)? = error as? DecodingError {
+      reason = context.debugDescription
+    } else if case .valueNotFound(_, let context)? = error as? DecodingError {
+      reason = context.debugDescription
+    } else if case .dataCorrupted(let context)? = error as? DecodingError {
+      reason = context.debugDescription
+    }
+    return ObjectGraphError(
+      .invalidElement,
+      "\(path(of: error, position)) cannot be imported: \(reason) Nothing was saved. Correct the "
+        + "element, or skip invalid elements.", underlyingError: error)
+  }
+
+  // MARK: Objects
+
+  private func apply(
+    _ row: ImportedRow, matching property: PropertyDescription
+  ) throws -> (object: ManagedObject, outcome: Outcome) {
+    guard let key = row.attributes.first(where: { $0.property === property }), !key.value.isNull
+    else {
+      throw DecodingError.keyNotFound(
+        row.plan.key(of: property),
+        DecodingError.Context(
+          codingPath: row.path,
+          debugDescription: "An element needs a value of \(property.name), by which its object is "
+            + "found."))
+    }
+    let (object, isNew) = try object(of: row.plan.entity, with: key.value, of: property)
+    var isChanged = false
+    for (property, value) in row.attributes where try !isSame(value, property, of: object) {
+      try object.assign(value, property)
+      isChanged = true
+    }
+    for (property, targets) in row.targets {
+      let objects = try targets.map { try target($0, path: row.path) }
+      if relate(object, property, to: objects) { isChanged = true }
+    }
+    return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
+  }
+
+  private func isSame(
+    _ value: StoredValue, _ property: PropertyDescription, of object: ManagedObject
+  ) throws -> Bool {
+    if object.isFault { context.fire(object) }
+    return try object.storedValue(property).isIdentical(to: value)
+  }
+
+  private func object(
+    of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
+  ) throws -> (object: ManagedObject, isNew: Bool) {
+    if let found = try context.existingObject(of: entity, with: value, of: property) {
+      return (found, false)
+    }
+    guard !entity.isAbstract, let type = entity.type as? ManagedObject.Type else {
+      throw ObjectGraphError(
+        .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
+    }
+    let object = type.init()
+    context.insert(object)
+    try object.assign(value, property)
+    return (object, true)
+  }
+
+  private func target(
+    _ target: ImportedRow.Target, path: [any CodingKey]
+  ) throws -> ManagedObject {
+    switch target {
+    case .key(let plan, let property, let value):
+      guard !value.isNull else {
+        throw DecodingError.valueNotFound(
+          Any.self,
+          DecodingError.Context(codingPath: path, debugDescription: "A related object is null."))
+      }
+      return try object(of: plan.entity, with: value, of: property).object
+    case .row(let row):
+      let present = row.plan.uniqueProperties.filter { unique in
+        row.attributes.contains { $0.property === unique && !$0.value.isNull }
+      }
+      guard let property = present.first else {
+        throw DecodingError.keyNotFound(
+          ImportKey(row.plan.uniqueProperties.first?.name ?? "a unique attribute"),
+          DecodingError.Context(
+            codingPath: row.path,
+            debugDescription: "A related object needs a value of a unique attribute, by which it "
+              + "is found."))
+      }
+      return try apply(row, matching: property).object
+    }
+  }
+
+  /// Sets a relationship, and returns whether it had other targets.
+  private func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to targets: [ManagedObject]
+  ) -> Bool {
+    if property.isReference {
+      guard context.toOneTarget(of: object, property) !== targets.first else { return false }
+      context.relate(object, property, to: targets.first)
+      return true
+    }
+    let members = context.loadedMembers(of: object, property)
+    var known: Set<ManagedObject> = []
+    let targets = targets.filter { known.insert($0).inserted }
+    guard property.isOrdered ? members != targets : Set(members) != known else { return false }
+    context.relate(object, property, to: targets)
+    return true
+  }
+}
+
+extension ManagedObject {
+  /// Sets an attribute as its setter does.
+  fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
+    if hooks.contains(.writing) { willWrite(at: property.offset) }
+    try setStoredValue(value, property)
+    if hooks.contains(.observed) { didWrite(at: property.offset) }
+  }
+}

@@ -1,0 +1,120 @@
+public import Foundation
+
+extension ManagedObjectContext {
+  /// Exports the attributes and to-one relationships of a request's objects.
+  ///
+  /// ```swift
+  /// FileManager.default.createFile(atPath: "quakes.csv", contents: nil)
+  /// let file = try FileHandle(forWritingTo: URL(filePath: "quakes.csv"))
+  /// try context.export(FetchRequest<Quake>(), as: .csv) { try file.write(contentsOf: $0) }
+  /// ```
+  ///
+  /// All rows are of one generation, and unsaved changes are included unless the request excludes
+  /// them. A relationship is exported as the value of the unique attribute of its object or, if
+  /// there is not exactly one such attribute, as the URI of its ID. An import reads what this
+  /// method has written as JSON. Properties that only a subclass has are left out.
+  ///
+  /// - Parameters:
+  ///   - request: The request that selects and orders the objects.
+  ///   - format: The format.
+  ///   - dates: The format of dates, except those within `Codable` values.
+  ///   - output: A closure that is called with one piece of the text after the other, in UTF-8.
+  /// - Returns: The number of objects.
+  /// - Throws: The same errors as ``fetch(_:)``; errors of `output`.
+  /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
+  ///   the request has sort descriptors, a limit or an offset.
+  @discardableResult
+  public func export<M: ManagedObject>(
+    _ request: FetchRequest<M>, as format: ExportFormat,
+    dates: JSONEncoder.DateEncodingStrategy = .iso8601, to output: (Data) throws -> Void
+  ) throws -> Int {
+    let storeContext = otherStoreContext(for: M.self) ?? self
+    let entity = try storeContext.model.schema.requiredEntity(of: M.self)
+    let columns = ExportedColumns(entity, storeContext.model)
+    return try withoutActuallyEscaping(output) { output in
+      let writer = ExportWriter(format, columns, dates, output)
+      try writer.begin()
+      let isOrdered = !request.sortDescriptors.isEmpty
+      try forEachRow(
+        request,
+        { plan, model in try columns.columns.map { try plan.value(of: $0.expression, model) } },
+        inOrder: isOrdered
+      ) { try writer.add($0) }
+      try writer.end()
+      return writer.count
+    }
+  }
+}
+
+/// Writes the rows of an export in pieces of about 64 KiB.
+private final class ExportWriter {
+  private(set) var count = 0
+  private let format: ExportFormat
+  private let columns: ExportedColumns
+  private let output: (Data) throws -> Void
+  private let encoder = JSONEncoder()
+  private var pending = Data()
+
+  private static let pieceByteCount = 1 << 16
+
+  init(
+    _ format: ExportFormat, _ columns: ExportedColumns, _ dates: JSONEncoder.DateEncodingStrategy,
+    _ output: @escaping (Data) throws -> Void
+  ) {
+    self.format = format
+    self.columns = columns
+    self.output = output
+    encoder.dateEncodingStrategy = dates
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+  }
+
+  func begin() throws {
+    switch format {
+    case .json: append("[")
+    case .jsonLines: break
+    case .csv: append(columns.columns.map { Self.field($0.property.name) }, "\r\n")
+    }
+  }
+
+  func add(_ row: [StoredValue]) throws {
+    switch format {
+    case .json, .jsonLines:
+      if format == .json { append(count == 0 ? "\n" : ",\n") }
+      pending += try encoder.encode(ExportedRow(columns: columns, values: row))
+      if format == .jsonLines { append("\n") }
+    case .csv:
+      let fields = try zip(columns.columns, row).map { column, value in
+        try columns.text(value, column, encoder).map(Self.field) ?? ""
+      }
+      append(fields, "\r\n")
+    }
+    count += 1
+    if pending.count >= Self.pieceByteCount { try flush() }
+  }
+
+  func end() throws {
+    if format == .json { append("\n]\n") }
+    if !pending.isEmpty { try flush() }
+  }
+
+  private func append(_ text: String) { pending += Data(text.utf8) }
+
+  private func append(_ fields: [String], _ end: String) {
+    append(fields.joined(separator: ",") + end)
+  }
+
+  private func flush() throws {
+    try output(pending)
+    pending.removeAll(keepingCapacity: true)
+  }
+
+  /// Quotes a field if its text is empty or contains a separator.
+  private static func field(_ text: String) -> String {
+    guard text.isEmpty || text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
+      return text
+    }
+    return "\"\(text.replacing("\"", with: "\"\""))\""
+  }
+}

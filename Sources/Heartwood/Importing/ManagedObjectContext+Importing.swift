@@ -1,0 +1,106 @@
+public import Foundation
+
+extension ManagedObjectContext {
+  /// Imports JSON elements: each one updates the object that has the same unique value, or becomes
+  /// a new object.
+  ///
+  /// ```swift
+  /// var options = ImportOptions()
+  /// options.elements = "features"
+  /// options.keys = ["code": "id", "magnitude": "properties.mag"]
+  /// let report = try context.upsert(Quake.self, matching: \.code, from: data, options)
+  /// ```
+  ///
+  /// Only properties whose keys an element contains are set. A relationship is set from objects,
+  /// which are found or created by a unique attribute too, or from values of the unique attribute.
+  /// The import makes one commit, with the author of this context, and calls the same methods of
+  /// objects as a save. Unsaved changes of this context are neither written nor changed.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects.
+  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - data: JSON in UTF-8: an array of objects, or objects one after another, as in JSON lines.
+  ///   - options: The options.
+  /// - Returns: The numbers of new, changed, unchanged and refused elements.
+  /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be
+  ///   imported and invalid elements are not skipped, or if the text is not JSON; `unknownProperty`
+  ///   if the attribute is not unique, or a path is given for an unknown property; errors from
+  ///   writing the store. Nothing is saved then.
+  /// - Complexity: For each element, the cost of finding and saving its objects. Memory use does
+  ///   not grow with the number of elements.
+  @discardableResult
+  public func upsert<M: ManagedObject, Value: AttributeValue>(
+    _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from data: Data,
+    _ options: ImportOptions = ImportOptions()
+  ) throws -> ImportReport {
+    var rest = data[...]
+    return try upsert(type, matching: keyPath, options) {
+      defer { rest = rest.dropFirst(Self.importChunkByteCount) }
+      return [UInt8](rest.prefix(Self.importChunkByteCount))
+    }
+  }
+
+  /// Imports the JSON elements of a file, which is read as the import proceeds.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects.
+  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - file: The URL of a file.
+  ///   - options: The options.
+  /// - Throws: The same errors as the import of `Data`; errors from reading the file.
+  @discardableResult
+  public func upsert<M: ManagedObject, Value: AttributeValue>(
+    _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, contentsOf file: URL,
+    _ options: ImportOptions = ImportOptions()
+  ) throws -> ImportReport {
+    let handle = try FileHandle(forReadingFrom: file)
+    defer { try? handle.close() }
+    return try upsert(type, matching: keyPath, options) {
+      [UInt8](try handle.read(upToCount: Self.importChunkByteCount) ?? Data())
+    }
+  }
+
+  private static var importChunkByteCount: Int { 1 << 18 }
+
+  private func upsert<M: ManagedObject>(
+    _ type: M.Type, matching keyPath: PartialKeyPath<M>, _ options: ImportOptions,
+    _ read: @escaping () throws -> [UInt8]
+  ) throws -> ImportReport {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.upsert(type, matching: keyPath, options, read)
+    }
+    guard parent == nil else {
+      throw ObjectGraphError(
+        .childContext,
+        "A child context cannot import, because its saves write nothing to the store. Import with "
+          + "the root context.")
+    }
+    let entity = try model.schema.requiredEntity(of: M.self)
+    let property = try model.schema.property(keyPath, of: entity)
+    let elements = JSONElements(keys: options.elementKeys, read)
+    let plan = try ImportPlan(entity, model.schema, keys: options.keys)
+    var report = ImportReport()
+    _ = try write { transaction in
+      try Self.run(store, model, within: transaction) { work in
+        work.transactionAuthor = transactionAuthor
+        work.name = name
+        work.mergePolicy = mergePolicy
+        var run = ImportRun(work, plan, matching: property, options, elements)
+        report = try run.run()
+      }
+    }
+    // Within a transaction, row versions do not reveal which rows were changed, so refresh all
+    // objects.
+    if case .within = pin { refreshAllObjects() }
+    processPendingChanges()
+    return report
+  }
+}
+
+extension ImportOptions {
+  fileprivate var elementKeys: [String] {
+    elements.map { $0.split(separator: ".").map(String.init) } ?? []
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// Decodes the values of attributes from other formats, such as JSON.
+extension AttributeValue {
+  /// Returns the stored representation of a decoded value, by the storage type of the attribute.
+  ///
+  /// - Throws: `DecodingError` if the format contains no value of this type.
+  static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
+    let container = try decoder.singleValueContainer()
+    func failure(_ reason: String) -> DecodingError {
+      .dataCorrupted(
+        DecodingError.Context(codingPath: container.codingPath, debugDescription: reason))
+    }
+    if container.decodeNil() {
+      guard isOptional else {
+        throw failure("The value is null, but the attribute is not optional.")
+      }
+      return .null
+    }
+    let value: StoredValue
+    do {
+      value = try storedValue(container)
+      // Refuse raw values without a case, numbers out of range, and the like.
+      _ = try Self(storedValue: value)
+    } catch let error as DecodingError {
+      throw error
+    } catch {
+      throw failure("The value is not one of \(Self.self).")
+    }
+    return value
+  }
+
+  private static func storedValue(_ container: any SingleValueDecodingContainer) throws
+    -> StoredValue
+  {
+    switch storageType {
+    case .bool: return try container.decode(Bool.self).storedValue
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32:
+      return try container.decode(Int64.self).storedValue
+    case .uint64: return try container.decode(UInt64.self).storedValue
+    case .float: return try container.decode(Float.self).storedValue
+    case .double: return try container.decode(Double.self).storedValue
+    case .date: return try container.decode(Date.self).storedValue
+    case .uuid: return try container.decode(UUID.self).storedValue
+    case .string: return try container.decode(String.self).storedValue
+    case .bytes: return try container.decode(Data.self).storedValue
+    case .decimal: return try container.decode(Decimal.self).storedValue
+    case .reference:
+      throw StorageError(.invalidArgument, "A reference is not a value of an attribute.")
+    case .json:
+      guard let type = Self.self as? any (AttributeValue & Decodable).Type else {
+        throw StorageError(.invalidArgument, "\(Self.self) is not Decodable.")
+      }
+      func decoded<Value: AttributeValue & Decodable>(_ type: Value.Type) throws -> StoredValue {
+        try container.decode(type).storedValue
+      }
+      return try decoded(type)
+    }
+  }
+}

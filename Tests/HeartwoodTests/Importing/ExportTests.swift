@@ -1,0 +1,152 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private struct Extra: Codable, Hashable, AttributeValue {
+  var list: [Int]
+  var name: String
+}
+
+private final class Shelf: ManagedObject {
+  @Attribute(.unique) var label: String = ""
+}
+
+private final class Room: ManagedObject {
+  @Attribute var label: String = ""
+}
+
+private final class Book: ManagedObject {
+  @Attribute(.unique) var isbn: Int = 0
+  @Attribute var title: String = ""
+  @Attribute var subtitle: String? = nil
+  @Attribute var price: Decimal? = nil
+  @Attribute var weight: Float = 0
+  @Attribute var rating: Double? = nil
+  @Attribute var bought: Date = .distantPast
+  @Attribute var cover: Data? = nil
+  @Attribute var key: UUID = UUID()
+  @Attribute var large: UInt64 = 0
+  @Attribute var isRead: Bool = false
+  @Attribute var extra: Extra? = nil
+  @Attribute var words: [String] = []
+  @Attribute var link: URL? = nil
+  @Attribute var counts: [String: Int] = [:]
+  @ToOne var shelf: Shelf?
+  @ToOne var room: Room?
+}
+
+@Suite("Exports")
+struct ExportTests {
+  private let context: ManagedObjectContext
+
+  init() throws {
+    let container = try PersistentContainer.inMemory(
+      schema: Schema(Book.self, Shelf.self, Room.self))
+    context = container.newContext()
+  }
+
+  private func fill(_ generator: inout SeededGenerator, count: Int) throws {
+    let texts = [
+      "", "a,b", "say \"hi\"", "two\nlines", "cr\rlf\r\n", "ä\u{1F600}", "null", "7", " x ",
+    ]
+    let shelves = (0..<3).map { number in
+      let shelf = Shelf(context: context)
+      shelf.label = "shelf, \(number)"
+      return shelf
+    }
+    func maybe<Value>(_ value: Value) -> Value? { generator.isTrue(in256: 128) ? value : nil }
+    for number in 0..<count {
+      let book = Book(context: context)
+      book.isbn = number
+      book.title = texts[generator.below(texts.count)]
+      book.subtitle = maybe(texts[generator.below(texts.count)])
+      book.price = maybe(Decimal(generator.below(100_000)) / 100)
+      book.weight = Float(generator.below(1000)) / 7
+      book.rating = maybe([0.1, -0.0, 1e300, .infinity, 1e-300][generator.below(5)])
+      book.bought = Date(timeIntervalSince1970: Double(generator.below(2_000_000_000)))
+      book.cover = maybe(Data([1, 2, 255]))
+      book.large = .max - UInt64(number)
+      book.isRead = generator.isTrue(in256: 128)
+      book.extra = maybe(Extra(list: [1, 2], name: texts[generator.below(texts.count)]))
+      book.words = [texts[generator.below(texts.count)]]
+      book.link = maybe(URL(filePath: "/a/\(number)"))
+      book.counts = ["z": number, "a": 1]
+      book.counts["b"] = maybe(2)
+      book.shelf = maybe(shelves[generator.below(3)])
+    }
+    try context.save()
+  }
+
+  private func export(_ request: FetchRequest<Book>, _ format: ExportFormat) throws -> String {
+    var text = Data()
+    try context.export(request, as: format) { text += $0 }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// The values of all books, in a form that can be compared.
+  private func content(_ context: ManagedObjectContext) throws -> [String] {
+    try context.fetch(FetchRequest<Book>(sort: [SortDescriptor(\.isbn)])).map { book in
+      [
+        "\(book.isbn)", book.title, book.subtitle ?? "-", "\(book.price as Any)",
+        "\(book.weight)", "\(book.rating as Any)", "\(book.bought)", "\(book.cover as Any)",
+        "\(book.key)", "\(book.large)", "\(book.isRead)", "\(book.extra as Any)", "\(book.words)",
+        "\(book.link as Any)", book.shelf?.label ?? "-",
+        "\(book.counts.sorted { $0.key < $1.key })",
+      ].joined(separator: "|")
+    }
+  }
+
+  @Test(arguments: [ExportFormat.json, .jsonLines], TestScale.seeds(quick: 2, all: 20))
+  func `to JSON are imported without a loss`(format: ExportFormat, seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    try fill(&generator, count: 300)
+    let text = try export(FetchRequest<Book>(), format)
+    #expect(
+      try JSONSerialization.jsonObject(
+        with: Data((format == .json ? text : "[]").utf8)) is [Any])
+    let copy = try PersistentContainer.inMemory(
+      schema: Schema(Book.self, Shelf.self, Room.self))
+    let other = copy.newContext()
+    let report = try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8))
+    #expect(report.insertedCount == 300)
+    #expect(try content(other) == content(context), "seed \(seed)")
+    #expect(
+      try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8)).unchangedCount == 300)
+  }
+
+  @Test func `to CSV quote what has to be quoted`() throws {
+    let room = Room(context: context)
+    let book = Book(context: context)
+    (book.isbn, book.title, book.subtitle) = (3, "a,\"b\"\n", "")
+    (book.bought, book.room, book.weight) = (Date(timeIntervalSince1970: 0), room, 0.1)
+    book.extra = Extra(list: [1], name: "x")
+    try context.save()
+    let key = book.key
+    let id = room.objectID.uriRepresentation
+    #expect(
+      try export(FetchRequest<Book>(), .csv) == """
+        isbn,title,subtitle,price,weight,rating,bought,cover,key,large,isRead,extra,words,link,\
+        counts,shelf,room\r
+        3,"a,""b""
+        ","",,0.1,,1970-01-01T00:00:00Z,,\(key),0,false,"{""list"":[1],""name"":""x""}",[],,{},,\
+        \(id)\r
+
+        """)
+  }
+
+  @Test func `are in the order of the request, with unsaved changes`() throws {
+    var generator = SeededGenerator(seed: 1)
+    try fill(&generator, count: 20)
+    let books = try context.fetch(FetchRequest<Book>(sort: [SortDescriptor(\.isbn)]))
+    books[3].title = "changed"
+    context.delete(books[4])
+    let request = FetchRequest<Book>(
+      where: #Predicate { $0.isbn < 6 }, sort: [SortDescriptor(\.isbn, order: .reverse)], limit: 3)
+    struct Row: Decodable { let isbn: Int; let title: String }
+    let rows = try JSONDecoder().decode(
+      [Row].self, from: Data(try export(request, .json).utf8))
+    #expect(rows.map(\.isbn) == [5, 3, 2] && rows[1].title == "changed")
+    #expect(try export(FetchRequest<Book>(where: #Predicate { $0.isbn > 90 }), .json) == "[\n]\n")
+  }
+}

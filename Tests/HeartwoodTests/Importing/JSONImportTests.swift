@@ -1,0 +1,211 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private enum Scale: String, AttributeValue { case richter, moment }
+
+private struct Spot: Codable, Hashable, AttributeValue { var x: Double }
+
+private struct TooStrong: Error {}
+
+private final class Network: ManagedObject {
+  @Attribute(.unique) var code: String = ""
+  @Attribute var title: String? = nil
+  @ToMany(inverse: \Tremor.network) var tremors: Set<Tremor>
+}
+
+private final class Tag: ManagedObject {
+  @Attribute(.unique) var name: String = ""
+  @ToMany var tremors: Set<Tremor>
+}
+
+private final class Tremor: ManagedObject {
+  @Attribute(.unique) var code: String = ""
+  @Attribute(.unique) var serial: Int? = nil
+  @Attribute var magnitude: Double? = nil
+  @Attribute var count: Int16 = 0
+  @Attribute var time: Date = .distantPast
+  @Attribute var scale: Scale? = nil
+  @Attribute var spot: Spot? = nil
+  @Attribute var words: [String] = []
+  @ToOne var network: Network?
+  @OrderedToMany(inverse: \Tag.tremors) var tags: [Tag]
+
+  override func validate() throws {
+    if magnitude == 99 { throw TooStrong() }
+  }
+}
+
+@Suite("Imports of JSON")
+struct JSONImportTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+
+  init() throws {
+    container = try PersistentContainer.inMemory(
+      schema: Schema(Tremor.self, Network.self, Tag.self))
+    context = container.newContext()
+  }
+
+  private func upsert(
+    _ text: String, _ change: (inout ImportOptions) -> Void = { _ in }
+  ) throws -> ImportReport {
+    var options = ImportOptions()
+    change(&options)
+    return try context.upsert(Tremor.self, matching: \.code, from: Data(text.utf8), options)
+  }
+
+  private func tremor(_ code: String) throws -> Tremor? {
+    context.refreshAllObjects()
+    return try context.existingObject(where: \Tremor.code, equals: code)
+  }
+
+  private func counts(_ report: ImportReport) -> [Int] {
+    [report.insertedCount, report.updatedCount, report.unchangedCount, report.refusedCount]
+  }
+
+  private var generation: Generation { container.store.statistics.newestGeneration }
+
+  @Test func `insert, update and leave objects as they are`() throws {
+    let text = """
+      {"type": "FeatureCollection", "features": [
+        {"id": "a", "properties": {"mag": 4.5, "time": 1000, "words": ["x", "y"]}},
+        {"id": "b", "properties": {"mag": null, "time": 2000}, "scale": "moment",
+         "spot": {"x": 1.5}, "count": 7}]}
+      """
+    func options(_ options: inout ImportOptions) {
+      options.elements = "features"
+      options.dateDecodingStrategy = .millisecondsSince1970
+      options.keys = [
+        "code": "id", "magnitude": "properties.mag", "time": "properties.time",
+        "words": "properties.words",
+      ]
+    }
+    #expect(counts(try upsert(text, options)) == [2, 0, 0, 0])
+    let first = try #require(try tremor("a"))
+    #expect(first.magnitude == 4.5 && first.words == ["x", "y"] && first.count == 0)
+    #expect(first.time == Date(timeIntervalSince1970: 1))
+    let second = try #require(try tremor("b"))
+    #expect(second.scale == .moment && second.spot == Spot(x: 1.5) && second.count == 7)
+    let before = generation
+    #expect(counts(try upsert(text, options)) == [0, 0, 2, 0])
+    #expect(generation == before)
+    let changed = text.replacing("4.5", with: "4.6")
+    #expect(counts(try upsert(changed, options)) == [0, 1, 1, 0])
+    #expect(try tremor("a")?.magnitude == 4.6)
+    #expect(try context.fetch(FetchRequest<Tremor>()).count == 2)
+    #expect(try container.store.verify().findings == [])
+  }
+
+  @Test func `set relationships by unique attributes`() throws {
+    let text = """
+      {"code": "a", "network": {"code": "us", "title": "USGS"}, "tags": ["new", {"name": "big"}]}
+      {"code": "b", "network": "us", "tags": ["big", "new", "big"]}
+      {"code": "c", "network": "ak"}
+      {"code": "a", "tags": []}
+      """
+    #expect(counts(try upsert(text)) == [3, 1, 0, 0])
+    let second = try #require(try tremor("b"))
+    #expect(second.network?.title == "USGS" && second.network?.tremors.count == 2)
+    #expect(second.tags.map(\.name) == ["big", "new"])
+    #expect(try tremor("a")?.tags == [] && tremor("c")?.network?.code == "ak")
+    #expect(counts(try upsert(text.replacing("{\"code\": \"a\", \"tags\": []}", with: "")))[0] == 0)
+    #expect(counts(try upsert(#"{"code": "b", "network": null}"#)) == [0, 1, 0, 0])
+    #expect(try tremor("b")?.network == nil)
+    #expect(try context.fetch(FetchRequest<Network>()).count == 2)
+  }
+
+  @Test(arguments: [
+    (#"{"code": "a", "magnitude": "4"}"#, "[1].magnitude"),
+    (#"{"code": "a", "count": 70000}"#, "[1].count"),
+    (#"{"code": "a", "scale": "mercalli"}"#, "[1].scale"),
+    (#"{"code": null}"#, "[1].code"), (#"{"magnitude": 1}"#, "[1].code"),
+    (#"{"code": "a", "tags": ["x", {"nam": "y"}]}"#, "[1].tags[1].name"),
+    (#"{"code": "a", "network": [1]}"#, "[1].network"), (#"[1]"#, "[1]"), ("1", "[1]"),
+    (#"{"code": "a", "magnitude": 99}"#, "[1]"),
+  ])
+  func `name the value that is refused, and save nothing`(element: String, path: String) throws {
+    let text = #"[{"code": "z", "network": "us"}, \#(element), {"code": "y"}]"#
+    let before = generation
+    let error = #expect(throws: (any Error).self) { try upsert(text) }
+    if !path.isEmpty {
+      #expect((error as? ObjectGraphError)?.kind == .invalidElement)
+      #expect(
+        (error as? ObjectGraphError)?.message.hasPrefix(path + " ") == true, "\(error as Any)")
+    }
+    #expect(generation == before)
+    #expect(try context.fetch(FetchRequest<Network>()).isEmpty)
+
+    let report = try upsert(text) { $0.invalidElements = .skip }
+    #expect(counts(report) == [2, 0, 0, 1])
+    try #require(report.refusals.count == 1)
+    #expect(report.refusals[0].path == path)
+    #expect(try tremor("a") == nil && tremor("y") != nil)
+    #expect(try tremor("z")?.network?.code == "us")
+    #expect(try container.store.verify().findings == [])
+  }
+
+  @Test func `skip only the elements that violate another constraint`() throws {
+    let text = """
+      [{"code": "a", "serial": 1}, {"code": "b", "serial": 1}, {"code": "c", "serial": 2}]
+      """
+    #expect(throws: ObjectGraphError.self) { try upsert(text) }
+    #expect(try tremor("a") == nil)
+    let report = try upsert(text) { $0.invalidElements = .skip }
+    #expect(counts(report) == [2, 0, 0, 1] && report.refusals[0].path == "[1]")
+    #expect(try tremor("c")?.serial == 2 && tremor("b") == nil)
+  }
+
+  @Test func `leave unsaved changes of the context alone, and appear in its history`() throws {
+    _ = try upsert(#"{"code": "a", "count": 1}"#)
+    let first = try #require(try tremor("a"))
+    first.count = 5
+    context.transactionAuthor = "feed"
+    let token = try container.currentHistoryToken
+    _ = try upsert(#"{"code": "a", "magnitude": 3} {"code": "b"}"#)
+    #expect(first.count == 5 && context.updatedObjects == [first])
+    let history = try container.fetchHistory(after: token)
+    #expect(history.map(\.author) == ["feed"])
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try tremor("a")?.magnitude == 3 && tremor("a")?.count == 5)
+  }
+
+  @Test(arguments: TestScale.seeds(quick: 3, all: 60))
+  func `equal a dictionary that is updated`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var expected: [String: (magnitude: Double?, network: String?)] = [:]
+    for _ in 0..<4 {
+      var elements: [String] = []
+      var counts = [0, 0, 0, 0]
+      for _ in 0..<generator.below(2500) {
+        let code = "t\(generator.below(800))"
+        let magnitude = generator.isTrue(in256: 128) ? Double(generator.below(3)) : nil
+        let network = generator.isTrue(in256: 128) ? "n\(generator.below(4))" : nil
+        let isInvalid = generator.isTrue(in256: 3)
+        let parts = [
+          "\"code\": \"\(code)\"", magnitude.map { "\"magnitude\": \($0)" },
+          network.map { "\"network\": \"\($0)\"" }, isInvalid ? "\"count\": true" : nil,
+        ]
+        elements.append("{\(parts.compactMap { $0 }.joined(separator: ", "))}")
+        guard !isInvalid else {
+          counts[3] += 1
+          continue
+        }
+        let before = expected[code]
+        let new = (magnitude ?? before?.magnitude, network ?? before?.network)
+        counts[before == nil ? 0 : before! == new ? 2 : 1] += 1
+        expected[code] = new
+      }
+      let report = try upsert(elements.joined(separator: "\n")) { $0.invalidElements = .skip }
+      #expect(self.counts(report) == counts, "seed \(seed)")
+    }
+    context.refreshAllObjects()
+    let all = try context.fetch(FetchRequest<Tremor>())
+    #expect(all.count == expected.count)
+    #expect(
+      all.allSatisfy { expected[$0.code]! == ($0.magnitude, $0.network?.code) }, "seed \(seed)")
+    #expect(try container.store.verify().findings == [])
+  }
+}
