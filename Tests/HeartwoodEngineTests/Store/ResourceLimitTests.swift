@@ -88,7 +88,7 @@ struct ResourceLimitTests {
         let store = try fixture.open()
         try Self.writeAll(store, 1)
         #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
-        #expect(descriptors(openIn: fixture.path).count < 50)
+        #expect(descriptors(openIn: fixture.path).count < Limits.maxOpenSegmentCount + 18)
         try Self.expectAll(store.snapshot(), 1)
         let elsewhere = try fixture.elsewhere().open()
         try Self.expectAll(elsewhere.snapshot(), 1)
@@ -97,7 +97,7 @@ struct ResourceLimitTests {
       // No checkpoint was run, so the complete log is still needed.
       #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
       try fixture.run { store in
-        #expect(descriptors(openIn: fixture.path).count < 50)
+        #expect(descriptors(openIn: fixture.path).count < Limits.maxOpenSegmentCount + 18)
         try Self.expectAll(store.snapshot(), 1)
         try Self.writeAll(store, 2)
         try store.checkpoint()
@@ -134,7 +134,7 @@ struct ResourceLimitTests {
       }
       let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
       #expect(leftCount < segmentCount - 300, "\(leftCount) of \(segmentCount)")
-      #expect(descriptors(openIn: fixture.path).count < 80)
+      #expect(descriptors(openIn: fixture.path).count < 2 * Limits.maxOpenSegmentCount + 16)
       try StoreFixture.expectSound(store)
       try StoreFixture.expectSound(elsewhere)
     }
