@@ -93,7 +93,9 @@ struct DecodedRowTests {
     try context.save()
   }
 
-  @Test(arguments: [false, true]) func `equal the fetched objects`(hasChanges: Bool) throws {
+  @Test(.evidence("FO-10"), arguments: [false, true]) func `equal the fetched objects`(
+    hasChanges: Bool
+  ) throws {
     if hasChanges {
       let pets = try context.fetch(FetchRequest<Pet>())
       for pet in pets.prefix(20) { pet.name += "!" }
@@ -116,7 +118,7 @@ struct DecodedRowTests {
     }
   }
 
-  @Test func `create no objects`() throws {
+  @Test(.evidence("FO-10")) func `create no objects`() throws {
     let other = container.newContext()
     let rows = try other.fetch(FetchRequest<Pet>(), as: PetRow.self)
     #expect(rows.count == 100)

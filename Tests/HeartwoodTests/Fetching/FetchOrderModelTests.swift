@@ -7,7 +7,7 @@ import Testing
 @Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(
-    .evidence("FO-01"), .evidence("FO-02"), .evidence("FO-03"),
+    .evidence("FO-01"), .evidence("FO-02"), .evidence("FO-03"), .evidence("FO-09"),
     arguments: TestScale.seeds(quick: 1, all: 3))
   func `fetches with random sort orders equal sorted arrays`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: TestScale.pick(quick: 120, all: 250))

@@ -72,7 +72,7 @@ struct PagingTests {
     #expect(entries.count == Self.count && mostRows < 120)
   }
 
-  @Test(arguments: [false, true])
+  @Test(.evidence("FO-09"), arguments: [false, true])
   func `pages after an object read one page of rows in either direction`(isBackwards: Bool) throws {
     let order: SortOrder = isBackwards ? .reverse : .forward
     var request = FetchRequest<Entry>(sort: [SortDescriptor(\.rank, order: order)], limit: 20)

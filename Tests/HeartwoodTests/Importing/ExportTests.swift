@@ -97,7 +97,9 @@ struct ExportTests {
     }
   }
 
-  @Test(arguments: [ExportFormat.json, .jsonLines], TestScale.seeds(quick: 2, all: 20))
+  @Test(
+    .evidence("IE-04"), arguments: [ExportFormat.json, .jsonLines],
+    TestScale.seeds(quick: 2, all: 20))
   func `to JSON are imported without a loss`(format: ExportFormat, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     try fill(&generator, count: 300)
@@ -135,7 +137,7 @@ struct ExportTests {
         """)
   }
 
-  @Test func `are in the order of the request, with unsaved changes`() throws {
+  @Test(.evidence("IE-04")) func `are in the order of the request, with unsaved changes`() throws {
     var generator = SeededGenerator(seed: 1)
     try fill(&generator, count: 20)
     let books = try context.fetch(FetchRequest<Book>(sort: [SortDescriptor(\.isbn)]))

@@ -67,7 +67,7 @@ struct JSONImportTests {
 
   private var generation: Generation { container.store.statistics.newestGeneration }
 
-  @Test func `insert, update and leave objects as they are`() throws {
+  @Test(.evidence("IE-02")) func `insert, update and leave objects as they are`() throws {
     let text = """
       {"type": "FeatureCollection", "features": [
         {"id": "a", "properties": {"mag": 4.5, "time": 1000, "words": ["x", "y"]}},
@@ -116,15 +116,17 @@ struct JSONImportTests {
     #expect(try context.fetch(FetchRequest<Network>()).count == 2)
   }
 
-  @Test(arguments: [
-    (#"{"code": "a", "magnitude": "4"}"#, "[1].magnitude"),
-    (#"{"code": "a", "count": 70000}"#, "[1].count"),
-    (#"{"code": "a", "scale": "mercalli"}"#, "[1].scale"),
-    (#"{"code": null}"#, "[1].code"), (#"{"magnitude": 1}"#, "[1].code"),
-    (#"{"code": "a", "tags": ["x", {"nam": "y"}]}"#, "[1].tags[1].name"),
-    (#"{"code": "a", "network": [1]}"#, "[1].network"), (#"[1]"#, "[1]"), ("1", "[1]"),
-    (#"{"code": "a", "magnitude": 99}"#, "[1]"),
-  ])
+  @Test(
+    .evidence("IE-01"), .evidence("IE-03"),
+    arguments: [
+      (#"{"code": "a", "magnitude": "4"}"#, "[1].magnitude"),
+      (#"{"code": "a", "count": 70000}"#, "[1].count"),
+      (#"{"code": "a", "scale": "mercalli"}"#, "[1].scale"),
+      (#"{"code": null}"#, "[1].code"), (#"{"magnitude": 1}"#, "[1].code"),
+      (#"{"code": "a", "tags": ["x", {"nam": "y"}]}"#, "[1].tags[1].name"),
+      (#"{"code": "a", "network": [1]}"#, "[1].network"), (#"[1]"#, "[1]"), ("1", "[1]"),
+      (#"{"code": "a", "magnitude": 99}"#, "[1]"),
+    ])
   func `name the value that is refused, and save nothing`(element: String, path: String) throws {
     let text = #"[{"code": "z", "network": "us"}, \#(element), {"code": "y"}]"#
     let before = generation
@@ -146,7 +148,7 @@ struct JSONImportTests {
     #expect(try container.store.verify().findings == [])
   }
 
-  @Test func `skip only the elements that violate another constraint`() throws {
+  @Test(.evidence("IE-03")) func `skip only the elements that violate another constraint`() throws {
     let text = """
       [{"code": "a", "serial": 1}, {"code": "b", "serial": 1}, {"code": "c", "serial": 2}]
       """
@@ -172,7 +174,7 @@ struct JSONImportTests {
     #expect(try tremor("a")?.magnitude == 3 && tremor("a")?.count == 5)
   }
 
-  @Test(arguments: TestScale.seeds(quick: 3, all: 60))
+  @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 3, all: 60))
   func `equal a dictionary that is updated`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var expected: [String: (magnitude: Double?, network: String?)] = [:]
