@@ -79,6 +79,10 @@ struct ImportedRow {
 
   let plan: ImportPlan
   let path: [any CodingKey]
+
+  /// The maximum number of keys and positions that lead to a nested object.
+  private static let maxDepth = 64
+
   var attributes: [(property: PropertyDescription, value: StoredValue)] = []
   /// The targets of the relationships that are present; empty for `null`.
   var targets: [(property: PropertyDescription, targets: [Target])] = []
@@ -86,6 +90,12 @@ struct ImportedRow {
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
     self.plan = plan
     path = container.codingPath
+    // Each level of objects takes kilobytes of stack.
+    guard path.count <= Self.maxDepth else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: [], debugDescription: "Related objects are nested too deeply."))
+    }
     for field in plan.fields {
       guard let (inner, key) = try Self.container(of: field.keys, in: container) else { continue }
       let decoder = try inner.superDecoder(forKey: key)

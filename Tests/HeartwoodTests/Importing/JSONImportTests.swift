@@ -148,6 +148,20 @@ struct JSONImportTests {
     #expect(try container.store.verify().findings == [])
   }
 
+  @Test func `refuse objects that are nested too deeply`() throws {
+    let depth = 400
+    let text =
+      (0..<depth).map {
+        "{\"code\": \"n\($0)\", \"tremors\": [{\"code\": \"t\($0)\", \"network\": "
+      }
+      .joined() + "null" + String(repeating: "}]}", count: depth)
+    let error = #expect(throws: ObjectGraphError.self) {
+      try context.upsert(Network.self, matching: \.code, from: Data(text.utf8))
+    }
+    #expect(error?.kind == .invalidElement)
+    #expect(try context.fetch(FetchRequest<Network>()).isEmpty)
+  }
+
   @Test(.evidence("IE-03")) func `skip only the elements that violate another constraint`() throws {
     let text = """
       [{"code": "a", "serial": 1}, {"code": "b", "serial": 1}, {"code": "c", "serial": 2}]
