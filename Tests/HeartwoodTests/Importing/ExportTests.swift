@@ -99,10 +99,11 @@ struct ExportTests {
 
   @Test(
     .evidence("IE-04"), arguments: [ExportFormat.json, .jsonLines],
-    TestScale.seeds(quick: 2, all: 20))
+    TestScale.seeds(quick: 1, all: 20))
   func `to JSON are imported without a loss`(format: ExportFormat, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    try fill(&generator, count: 300)
+    let count = TestScale.pick(quick: 60, all: 300)
+    try fill(&generator, count: count)
     let text = try export(FetchRequest<Book>(), format)
     #expect(
       try JSONSerialization.jsonObject(
@@ -111,10 +112,10 @@ struct ExportTests {
       schema: Schema(Book.self, Shelf.self, Room.self))
     let other = copy.newContext()
     let report = try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8))
-    #expect(report.insertedCount == 300)
+    #expect(report.insertedCount == count)
     #expect(try content(other) == content(context), "seed \(seed)")
     #expect(
-      try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8)).unchangedCount == 300)
+      try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8)).unchangedCount == count)
   }
 
   @Test func `to CSV quote what has to be quoted`() throws {

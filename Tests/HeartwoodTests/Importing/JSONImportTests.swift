@@ -188,14 +188,14 @@ struct JSONImportTests {
     #expect(try tremor("a")?.magnitude == 3 && tremor("a")?.count == 5)
   }
 
-  @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 3, all: 60))
+  @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 2, all: 60))
   func `equal a dictionary that is updated`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var expected: [String: (magnitude: Double?, network: String?)] = [:]
     for _ in 0..<4 {
       var elements: [String] = []
       var counts = [0, 0, 0, 0]
-      for _ in 0..<generator.below(2500) {
+      for _ in 0..<generator.below(TestScale.pick(quick: 400, all: 2500)) {
         let code = "t\(generator.below(800))"
         let magnitude = generator.isTrue(in256: 128) ? Double(generator.below(3)) : nil
         let network = generator.isTrue(in256: 128) ? "n\(generator.below(4))" : nil

@@ -165,7 +165,7 @@ private struct MemberStep {
 
 @Suite("Members that are not loaded")
 struct MembersTests {
-  @Test(.evidence("R-19"), arguments: TestScale.seeds(quick: 12, all: 300))
+  @Test(.evidence("R-19"), arguments: TestScale.seeds(quick: 4, all: 300))
   func `are changed, counted and found like those of loaded sets`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let nodeCount = 6
