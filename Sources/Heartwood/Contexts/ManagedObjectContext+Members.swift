@@ -80,13 +80,17 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Loads the members if others have made the same change to a member, so that undoing the change
-  /// here is a change of its own.
-  private func loadIfSharedChange(
+  /// Returns whether an object is a member, before it is added or removed.
+  ///
+  /// If others have made the same change to it as this context, the members are loaded, so that
+  /// undoing the change here is a change of its own.
+  private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
-  ) {
-    guard (try? storedMembers(of: object, property)?.isSharedChange(member)) == true else { return }
-    _ = loadedMembers(of: object, property)
+  ) -> Bool {
+    if (try? storedMembers(of: object, property)?.isSharedChange(member)) == true {
+      _ = loadedMembers(of: object, property)
+    }
+    return isMember(member, of: object, property)
   }
 
   func insertMember(
@@ -95,8 +99,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     requireSameContext(member)
-    loadIfSharedChange(member, of: object, property)
-    guard !isMember(member, of: object, property) else { return false }
+    guard !isMemberBeforeChange(member, of: object, property) else { return false }
     add(member, to: object, property)
     attach(object, to: member, property)
     return true
@@ -107,8 +110,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     confinement?.enter()
     defer { confinement?.leave() }
-    loadIfSharedChange(member, of: object, property)
-    guard isMember(member, of: object, property) else { return false }
+    guard isMemberBeforeChange(member, of: object, property) else { return false }
     drop(member, from: object, property)
     detach(object, from: member, property)
     return true

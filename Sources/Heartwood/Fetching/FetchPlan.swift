@@ -39,7 +39,9 @@ struct FetchPlan {
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
     var terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
     order = try FetchOrder(request.sortDescriptors, resolver, section: section)
-    if let position = request.position, let order {
+    if let position = request.position {
+      // A request with a position has been sorted by stored values.
+      guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
       terms.append(

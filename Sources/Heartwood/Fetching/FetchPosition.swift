@@ -45,16 +45,17 @@ extension FetchRequest {
 }
 
 extension FetchOrder {
+  /// The error for a position that is one of another order.
+  static let changed = QueryResolver.unsupported(
+    "The sort descriptors were changed after the position of the page had been set. Call `after` "
+      + "again.")
+
   /// Returns the condition that an object comes after a position.
   ///
   /// - Parameter first: The value of the first sort term, which an index may provide.
   /// - Throws: `unsupportedPredicate` if the position is one of another order.
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
-    guard position.values.count == terms.count else {
-      throw QueryResolver.unsupported(
-        "The sort descriptors were changed after the position of the page had been set. Call "
-          + "`after` again.")
-    }
+    guard position.values.count == terms.count else { throw Self.changed }
     var result = QueryTerm("after an object") { scope in
       guard case .integer(let bits) = scope.own else { return false }
       return areInOrder(position, try keys(ObjectNumber(bits: bits), scope))

@@ -24,14 +24,13 @@ struct ExportedColumns {
       }
       guard property.isReference else { return nil }
       let target = property.storage.destination.flatMap { model.schema.entity(of: $0) }
-      let unique = target?.indexes.filter { $0.isUnique && $0.slots.count == 1 } ?? []
-      guard let target, unique.count == 1 else {
+      let unique = target?.uniqueProperties ?? []
+      guard unique.count == 1 else {
         return Column(property: property, expression: path, attribute: nil)
       }
-      let attribute = target.properties[unique[0].slots[0]]
       return Column(
-        property: property, expression: .property(path, .name(attribute.name)),
-        attribute: attribute)
+        property: property, expression: .property(path, .name(unique[0].name)),
+        attribute: unique[0])
     }
   }
 

@@ -25,8 +25,7 @@ final class ImportPlan: @unchecked Sendable {
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema
-    uniqueProperties = entity.indexes.filter { $0.isUnique && $0.slots.count == 1 }
-      .map { entity.properties[$0.slots[0]] }
+    uniqueProperties = entity.uniqueProperties
     for name in keys.keys where !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(
         .unknownProperty,
@@ -56,7 +55,6 @@ final class ImportPlan: @unchecked Sendable {
     plans[property.slot] = new
     return new
   }
-
 }
 
 /// A key of a JSON object, or the position of an element.
@@ -79,13 +77,12 @@ struct ImportedRow {
 
   let plan: ImportPlan
   let path: [any CodingKey]
+  private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
+  /// The targets of the relationships that are present; empty for `null`.
+  private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
 
   /// The maximum number of keys and positions that lead to a nested object.
   private static let maxDepth = 64
-
-  var attributes: [(property: PropertyDescription, value: StoredValue)] = []
-  /// The targets of the relationships that are present; empty for `null`.
-  var targets: [(property: PropertyDescription, targets: [Target])] = []
 
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
     self.plan = plan

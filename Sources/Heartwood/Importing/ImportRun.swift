@@ -27,8 +27,7 @@ struct ImportRun {
     self.elements = elements
     decoder.dateDecodingStrategy = options.dateDecodingStrategy
     decoder.dataDecodingStrategy = options.dataDecodingStrategy
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
     decoder.userInfo[ImportedElement.planKey] = plan
   }
 
@@ -91,7 +90,10 @@ struct ImportRun {
   private mutating func refusingErrors(
     at position: Int, _ body: (inout ImportRun) throws -> Void
   ) throws {
-    do { try body(&self) } catch {
+    do { try body(&self) } catch let error as StorageError {
+      // The store has failed, which is not the fault of the element.
+      throw error
+    } catch {
       guard options.invalidElements == .skip else { throw Self.invalid(position, error) }
       report.refuse(Self.path(of: error, position), error)
     }
@@ -112,8 +114,6 @@ struct ImportRun {
   }
 
   private static func invalid(_ position: Int, _ error: any Error) -> any Error {
-    // A failure of the store is not one of the element.
-    if error is StorageError { return error }
     var reason = "\(error)"
     if let error = error as? ObjectGraphError {
       if error.kind == .invalidElement { return error }

@@ -144,8 +144,7 @@ package struct JSONElements {
     var isText = false
     var isEscaped = false
     while let byte = try peek() {
-      let isEnd = Self.endsScalar.contains(byte)
-      if depth == 0, !isText, !bytes.isEmpty || isEnd, isEnd { break }
+      if depth == 0, !isText, Self.endsScalar.contains(byte) { break }
       take()
       if isKept || bytes.isEmpty { bytes.append(byte) }
       if bytes.count > Self.maxElementByteCount {

@@ -66,8 +66,7 @@ private final class ExportWriter {
     self.output = output
     encoder.dateEncodingStrategy = dates
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    encoder.nonConformingFloatEncodingStrategy = JSONCoding.encodedFloats
   }
 
   func begin() throws {

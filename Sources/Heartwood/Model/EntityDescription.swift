@@ -82,6 +82,11 @@ final class EntityDescription: @unchecked Sendable {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
+  /// The attributes that are unique by themselves, by which an object can be found.
+  var uniqueProperties: [PropertyDescription] {
+    indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
+  }
+
   /// The entity and all its subentities.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 

@@ -4,21 +4,26 @@ import Foundation
 ///
 /// Equal values are encoded as equal bytes.
 enum JSONCoding {
+  /// The encoding of numbers for which JSON has none.
+  static let encodedFloats = JSONEncoder.NonConformingFloatEncodingStrategy.convertToString(
+    positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+  /// The decoding of ``encodedFloats``.
+  static let decodedFloats = JSONDecoder.NonConformingFloatDecodingStrategy.convertFromString(
+    positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
     // Equal values must have equal bytes, because otherwise an unchanged value would be treated as
     // changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    encoder.nonConformingFloatEncodingStrategy = encodedFloats
     return [UInt8](try encoder.encode(OrderedValue(value)))
   }
 
   /// A decoder of values that ``bytes(of:)`` has encoded.
   static var decoder: JSONDecoder {
     let decoder = JSONDecoder()
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    decoder.nonConformingFloatDecodingStrategy = decodedFloats
     return decoder
   }
 

@@ -95,8 +95,10 @@ struct PagingTests {
     let first = try #require(try context.fetch(FetchRequest<Entry>(limit: 1)).first)
     #expect(throws: ObjectGraphError.self) { try comparator.after(first) }
     #expect(throws: ObjectGraphError.self) { try request.after(Entry()) }
-    request.sortDescriptors = []
-    #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
+    for changed in [[], comparator.sortDescriptors] {
+      request.sortDescriptors = changed
+      #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
+    }
   }
 
   @Test(.evidence("FO-07"), arguments: [false, true])
