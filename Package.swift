@@ -9,6 +9,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Tests are compiled without optimization, which takes longer than it saves while they run.
+let tested = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
+/// Tests that compute much are optimized, though for size, which compiles sooner than for speed.
+let optimizedTests = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 let package = Package(
   name: "heartwood",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -36,34 +42,34 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HeartwoodEngineTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      swiftSettings: settings),
+      swiftSettings: tested),
     .testTarget(
       name: "TreeTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      swiftSettings: settings),
+      swiftSettings: optimizedTests),
     .testTarget(
       name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"],
-      swiftSettings: settings),
+      swiftSettings: optimizedTests),
     .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
-      exclude: ["Programs"], swiftSettings: settings),
+      exclude: ["Programs"], swiftSettings: tested),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      exclude: ["Golden"], swiftSettings: settings),
+      exclude: ["Golden"], swiftSettings: tested),
     .testTarget(
       name: "SimulationTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwood-worker"],
-      swiftSettings: settings),
+      swiftSettings: optimizedTests),
     .executableTarget(
       name: "heartwood-worker", dependencies: ["HeartwoodTestSupport"], path: "Tests/Worker",
       swiftSettings: settings),
     .testTarget(
       name: "ToolTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
-      swiftSettings: settings),
+      swiftSettings: tested),
     .testTarget(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],
-      exclude: ["watch-in-tmux"], swiftSettings: settings),
+      exclude: ["watch-in-tmux"], swiftSettings: tested),
     // What users write, compiled as they do: with the compiler's own settings, and with all of it
     // on the main actor. Not executables, whose names could collide with those of a dependent.
     .target(name: "HeartwoodUsage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),
@@ -71,7 +77,7 @@ let package = Package(
       name: "HeartwoodUsageOnMainActor", dependencies: ["Heartwood"],
       path: "Tests/Contract/UsageOnMainActor",
       swiftSettings: [.defaultIsolation(MainActor.self)]),
-    .testTarget(name: "TidyTests", swiftSettings: settings),
+    .testTarget(name: "TidyTests", swiftSettings: tested),
   ],
   swiftLanguageModes: [.v6]
 )
