@@ -18,7 +18,8 @@ struct StoreOpening {
     let snapshot = try store.snapshot()
     var state = try StoredState(snapshot.keyspace(StoredModel.keyspace).map { .snapshot($0) })
     if let known = state.model, stages(after: known).isEmpty,
-      try known.reconciled(with: schema) == known
+      try known.reconciled(with: schema, in: { try snapshot.keyspace($0).map { .snapshot($0) } })
+        == known
     {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }

@@ -10,27 +10,38 @@ import Synchronization
 /// listed. Errors in the classes are thrown when a container is created with the schema.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
-/// schema's version is higher than the store's, entities and properties that are not in the schema
-/// are removed from the store.
+/// schema's version is higher than the store's, properties that the classes no longer declare are
+/// removed from the store.
+///
+/// A schema may contain only some of the store's classes, if none of them is related to the others.
+/// The rows of the others stay in the store until a schema names their entity in ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///
   /// A store with a higher version can be opened only if its model is otherwise the same.
   public let version: Int
+  /// The names of entities whose rows are removed from a store with a lower version, with all
+  /// references to them.
+  public let removing: Set<String>
   let content: Content
 
   /// Creates the schema of the given classes.
   ///
   /// - Parameters:
   ///   - version: The version of the model.
+  ///   - removing: The names that entities without a class have in the store, and whose rows are to
+  ///     be removed. Names that a store does not contain are ignored.
   ///   - types: The classes of the model.
-  public init(version: Int = 1, _ types: ManagedObject.Type...) {
-    self.init(version: version, types: types)
+  public init(
+    version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...
+  ) {
+    self.init(version: version, removing: removing, types: types)
   }
 
   /// Creates the schema of the classes in an array.
-  public init(version: Int = 1, types: [ManagedObject.Type]) {
+  public init(version: Int = 1, removing: Set<String> = [], types: [ManagedObject.Type]) {
     self.version = version
+    self.removing = removing
     var builder = SchemaBuilder()
     content = builder.content(of: types)
   }

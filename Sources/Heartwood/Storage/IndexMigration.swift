@@ -1,19 +1,19 @@
 /// Migrates the indexes of a store to a new model.
 ///
-/// New indexes are built, indexes with outdated entries are rebuilt, and indexes that no class
-/// declares any more are removed.
+/// New indexes are built, indexes with outdated entries are rebuilt, and indexes that the model no
+/// longer contains are removed.
 struct IndexMigration {
   let step: MigrationStep
   let derived: DerivedAttributeMigration
 
   func run() throws {
-    var gone = Set(step.before.entities.flatMap(\.indexes))
     for storage in step.model.entities {
       for index in storage.entity.indexes where index.entity === storage.entity {
-        gone.remove(step.model.keyspace(index))
         try migrate(index)
       }
     }
+    let gone = Set(step.before.entities.flatMap(\.indexes))
+      .subtracting(step.stored.entities.flatMap(\.indexes))
     for name in gone { try step.transaction.removeKeyspace(name) }
   }
 

@@ -6,11 +6,12 @@
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
+  /// Returns a keyspace of the store, or `nil` if the store does not have it.
+  private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that exist only in the store.
-  ///
-  /// A migration to a schema with a higher version removes these entities and properties.
+  /// Sentences about entities and properties that exist only in the store, and that a migration to
+  /// a schema with a higher version removes: properties, and the entities that the schema names.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -21,9 +22,13 @@ struct SchemaReconciliation {
   ///
   /// - Throws: `incompatibleSchema` if there are no unused numbers left for new entities,
   ///   properties or layouts.
-  init(_ before: StoredModel, _ schema: Schema) throws {
+  init(
+    _ before: StoredModel, _ schema: Schema,
+    in keyspace: @escaping (String) throws -> RowsKeyspace?
+  ) throws {
     self.before = before
     self.schema = schema
+    self.keyspace = keyspace
     result = before
     result.version = max(before.version, schema.version)
     try reconcileEntities()
@@ -104,11 +109,50 @@ struct SchemaReconciliation {
       let known = matches[entity.name].flatMap { before.entity(named: $0) }
       return try reconciled(entity, known)
     }
-    let kept = Set(result.entities.map(\.number))
-    for entity in before.entities where !kept.contains(entity.number) {
-      removals.append("\(entity.name) exists only in the store.")
+    let declared = Set(result.entities.map(\.number))
+    for entity in before.entities where !declared.contains(entity.number) {
+      let related = before.entities.first {
+        declared.contains($0.number) && $0.isRelated(to: entity)
+      }
+      let isRemoved = schema.removing.contains(entity.name)
+      if try isRemoved || related != nil && !hasRows(entity) {
+        removals.append("\(entity.name) exists only in the store.")
+      } else {
+        keep(entity, related)
+      }
     }
     result.entities.sort { $0.number < $1.number }
+  }
+
+  private func hasRows(_ entity: StoredModel.StoredEntity) throws -> Bool {
+    var isEmpty = true
+    try keyspace("objects.\(entity.number)")?.forEach { _, _ in
+      isEmpty = false
+      return false
+    }
+    return !isEmpty
+  }
+
+  /// Keeps an entity that the schema does not declare, and records why that is impossible.
+  ///
+  /// - Parameter related: A declared entity that the entity is related to.
+  private mutating func keep(
+    _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
+  ) {
+    let remedy =
+      "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
+      + "\(before.version) and name \(entity.name) in `removing`."
+    // Two entities of one name could not be told apart.
+    guard !result.entities.contains(where: { $0.name == entity.name }) else {
+      refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
+      return
+    }
+    result.entities.append(entity)
+    // Changes to the declared entity would have to change rows and entries of this one.
+    if let related {
+      refusals.append(
+        "\(entity.name) exists only in the store, and is related to \(related.name). \(remedy)")
+    }
   }
 
   private mutating func reconciled(
@@ -273,9 +317,12 @@ extension StoredModel {
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.
   ///
+  /// - Parameter keyspace: Returns a keyspace of the store, or `nil` if the store does not have it.
   /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
-  func reconciled(with schema: Schema) throws -> StoredModel {
-    let reconciliation = try SchemaReconciliation(self, schema)
+  func reconciled(
+    with schema: Schema, in keyspace: @escaping (String) throws -> RowsKeyspace?
+  ) throws -> StoredModel {
+    let reconciliation = try SchemaReconciliation(self, schema, in: keyspace)
     try reconciliation.requirePossible()
     return reconciliation.result
   }

@@ -161,6 +161,15 @@ extension Int {
 }
 
 extension StoredModel.StoredEntity {
+  /// Returns whether two entities share an index or a relationship, or one refers to the other.
+  func isRelated(to other: StoredModel.StoredEntity) -> Bool {
+    let (ends, otherEnds) = (properties.compactMap(\.ends), other.properties.compactMap(\.ends))
+    return ends.contains { $0.targets.contains(other.number) }
+      || otherEnds.contains { $0.targets.contains(number) }
+      || !Set(ends.map(\.declaration)).isDisjoint(with: otherEnds.map(\.declaration))
+      || !Set(indexes).isDisjoint(with: other.indexes)
+  }
+
   func property(_ number: UInt16) -> StoredModel.StoredProperty? {
     properties.first { $0.number == number }
   }

@@ -46,7 +46,10 @@ struct StoredState {
     _ progress: (@Sendable (MigrationProgress) -> Void)?
   ) throws {
     let before = model ?? StoredModel(version: schema.version)
-    let reconciled = try before.reconciled(with: schema)
+    let reconciled = try before.reconciled(with: schema) { name in
+      let isThere = try transaction.keyspaceNames.contains(name)
+      return isThere ? .transaction(try transaction.keyspace(name)) : nil
+    }
     if reconciled.entities != before.entities { changeCount += 1 }
     model = reconciled
     if reconciled != before {

@@ -126,7 +126,7 @@ private enum FewerEntities {
     @Attribute var name: String = ""
     @ToOne var owner: Human?
   }
-  static let schema = Schema(version: 2, Human.self)
+  static let schema = Schema(version: 2, removing: ["Car", "Card"], Human.self)
 }
 
 extension MigrationKind {

@@ -2,6 +2,11 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// An entity that only some of the versions declare.
+private final class Bystander: ManagedObject {
+  @Attribute(.unique) var number: Int = 0
+}
+
 /// A store that is opened with one version after another, and the expected content.
 private struct EvolutionRun {
   /// The expected values of an object.
@@ -16,13 +21,15 @@ private struct EvolutionRun {
   var link = ThingLink.nothing
   var version = 0
   var lastNumber = 0
+  var bystanderCount = 0
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   /// Opens the store with a version and changes objects, or expects the version to be rejected.
   mutating func step<M: Thing>(_ type: M.Type) throws {
     version += 1
-    let schema = Schema(version: version, type)
+    let hasBystanders = random.isTrue(in256: 128)
+    let schema = Schema(version: version, types: [type] + (hasBystanders ? [Bystander.self] : []))
     if M.link == .one, link == .many || link == .list {
       let refusal = try store.refusal(schema)
       #expect(refusal.message.contains("Thing.link is a to-one relationship in the program"))
@@ -33,6 +40,11 @@ private struct EvolutionRun {
     try store.open(schema) { context in
       try copy.expect(type, context, sorts: true)
       for _ in 0..<copy.random.below(30) { try copy.change(type, context) }
+      guard hasBystanders else { return }
+      let numbers = try context.all(Bystander.self).map(\.number).sorted()
+      #expect(numbers == Array(0..<copy.bystanderCount))
+      Bystander(context: context).number = copy.bystanderCount
+      copy.bystanderCount += 1
     }
     try store.open(schema) { try copy.expect(type, $0, sorts: false) }
     self = copy
@@ -152,7 +164,7 @@ private struct EvolutionRun {
 @Suite("Random migrations")
 struct RandomEvolutionTests {
   @Test(
-    .evidence("E-01"), .evidence("E-02"), .evidence("E-06"),
+    .evidence("E-01"), .evidence("E-02"), .evidence("E-06"), .evidence("E-17"),
     arguments: TestScale.seeds(quick: 3, all: 12))
   func `a store equals a plain model after each random migration`(seed: UInt64) throws {
     var run = EvolutionRun(seed: seed)
