@@ -130,7 +130,7 @@ extension QueryType {
   fileprivate var hasFixedLength: Bool {
     switch self {
     case .bool, .integer, .number, .date, .uuid: true
-    case .nothing, .text, .bytes, .decimal, .opaque, .object, .list: false
+    case .nothing, .text, .bytes, .decimal, .opaque, .object, .list, .array: false
     }
   }
 
@@ -138,7 +138,7 @@ extension QueryType {
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
-    case .nothing, .bytes, .opaque, .object, .list: false
+    case .nothing, .bytes, .opaque, .object, .list, .array: false
     }
   }
 }

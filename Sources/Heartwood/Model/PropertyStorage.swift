@@ -7,6 +7,8 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
+  /// The type of an attribute whose values are collections; `nil` for other properties.
+  static var collection: (any CollectionAttributeValue.Type)? { get }
   /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
   /// record which level is `nil`.
   static var isNestedOptional: Bool { get }
@@ -55,6 +57,7 @@ extension PropertyStorage {
   }
 
   static var destination: AnyClass? { nil }
+  static var collection: (any CollectionAttributeValue.Type)? { nil }
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }

@@ -160,6 +160,10 @@ extension Attribute: PropertyStorage {
     try location.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
   }
 
+  static var collection: (any CollectionAttributeValue.Type)? {
+    Value.self as? any CollectionAttributeValue.Type
+  }
+
   static var isNestedOptional: Bool {
     (Value.self as? any NestableOptional.Type)?.isNested ?? false
   }

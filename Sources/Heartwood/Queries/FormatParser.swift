@@ -153,14 +153,14 @@ struct FormatParser {
   }
 
   /// Parses the options `[c]`, `[d]` or `[cd]`, if present.
-  private mutating func options() throws(ObjectGraphError) -> StringOptions {
+  private mutating func options() throws(ObjectGraphError) -> StringDifferences {
     guard consume(sign: "[") else { return [] }
     guard case .word(let letters) = current.kind else { throw failure("c, d or both") }
-    var options: StringOptions = []
+    var options: StringDifferences = []
     for letter in letters {
       switch letter {
-      case "c", "C": options.insert(.ignoresCase)
-      case "d", "D": options.insert(.ignoresDiacritics)
+      case "c", "C": options.insert(.case)
+      case "d", "D": options.insert(.diacritics)
       default: throw failure("c, d or both")
       }
     }

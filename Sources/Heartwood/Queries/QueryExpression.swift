@@ -14,14 +14,14 @@ indirect enum QueryExpression: Sendable {
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
-  case comparison(QueryExpression, QueryComparison, QueryExpression, StringOptions)
+  case comparison(QueryExpression, QueryComparison, QueryExpression, StringDifferences)
   /// Whether a value is in a range.
   ///
   /// `isClosed` is `true` if the range includes its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
   /// Whether a collection contains a value.
-  case membership(QueryExpression, QueryExpression, StringOptions)
-  case text(QueryExpression, StringOperator, QueryExpression, StringOptions)
+  case membership(QueryExpression, QueryExpression, StringDifferences)
+  case text(QueryExpression, StringOperator, QueryExpression, StringDifferences)
   case all([QueryExpression])
   case any([QueryExpression])
   case not(QueryExpression)
@@ -84,14 +84,6 @@ enum StringOperator: Sendable {
   case matches
   /// Searches the string for a match of a regular expression.
   case containsMatch
-}
-
-/// The differences that string comparisons ignore.
-struct StringOptions: OptionSet, Sendable {
-  let rawValue: UInt8
-
-  static let ignoresCase = StringOptions(rawValue: 1)
-  static let ignoresDiacritics = StringOptions(rawValue: 2)
 }
 
 /// An arithmetic operator.

@@ -47,6 +47,23 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
+  /// Creates a predicate that tests the string to which a key path leads.
+  init(
+    path keyPath: any PartialKeyPath<M> & Sendable, _ test: StringTest,
+    _ differences: StringDifferences
+  ) {
+    tree = PredicateTree { schema in
+      let property = try schema.path(keyPath).reduce(.variable(0)) { base, step in
+        QueryExpression.property(base, .known(step.property, step.entity))
+      }
+      let text = QueryExpression.constant(QueryConstant(value: .string(test.text), type: .text))
+      return switch test.kind {
+      case .equality: .comparison(property, .equal, text, differences)
+      case .text(let test): .text(property, test, text, differences)
+      }
+    }
+  }
+
   /// Creates a predicate that tests whether a property of an entity equals a stored value.
   init(
     _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,

@@ -1,13 +1,18 @@
 /// Resolves operations on collections.
 extension QueryResolver {
   /// Returns a function that reads the elements of a collection, and the type of the elements.
-  private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
-    guard case .values(let values) = collection.content, let type = collection.type.element else {
+  func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
+    switch (collection.content, collection.type) {
+    case (.values(let values), .list(let type)): return (values, type)
+    case (.value(let value), .array(let type)):
+      return (
+        { try type.elements(of: value($0)) }, QueryType(type.elementStorageType)
+      )
+    default:
       throw Self.unsupported(
-        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship or a "
-          + "list instead.")
+        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship, an "
+          + "attribute that is an array or a set of simple values, or a list instead.")
     }
-    return (values, type)
   }
 
   func quantified(

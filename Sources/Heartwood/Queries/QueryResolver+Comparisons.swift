@@ -3,7 +3,8 @@ import Foundation
 /// Resolves comparisons and arithmetic.
 extension QueryResolver {
   func compare(
-    _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: StringOptions
+    _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm,
+    _ options: StringDifferences
   ) throws -> QueryTerm {
     let (first, second) = (first.fitted(to: second), second.fitted(to: first))
     try requireComparable(first, second)
@@ -67,7 +68,7 @@ extension QueryResolver {
 
   /// Returns a function that reads a term's value and folds its case and diacritics as `options`
   /// require.
-  private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
+  private func folded(_ term: QueryTerm, _ options: StringDifferences) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
     if let constant = term.constant?.folded(options) { return { _ in constant } }
@@ -114,13 +115,9 @@ extension QueryResolver {
   }
 
   func membership(
-    _ element: QueryTerm, _ collection: QueryTerm, _ options: StringOptions
+    _ element: QueryTerm, _ collection: QueryTerm, _ options: StringDifferences
   ) throws -> QueryTerm {
-    guard case .values(let values) = collection.content, let type = collection.type.element else {
-      throw Self.unsupported(
-        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship or a "
-          + "list instead.")
-    }
+    let (values, type) = try elements(collection)
     let sample = QueryTerm("an element of \(collection.name)", type) { _ in .null }
     try requireComparable(element, sample)
     let name = "\(element.name) in \(collection.name)"

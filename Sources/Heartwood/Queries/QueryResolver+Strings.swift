@@ -1,8 +1,12 @@
 /// Resolves operations on strings.
 extension QueryResolver {
   func text(
-    _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringOptions
+    _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringDifferences
   ) throws -> QueryTerm {
+    // In format strings, `CONTAINS` also tests whether an array contains an element.
+    if case .contains = test, case .array = subject.type {
+      return try membership(pattern, subject, options)
+    }
     for term in [subject, pattern] where !term.type.isText {
       throw Self.unsupported(
         "The predicate applies a string operator to \(term.phrase). Use strings for both operands.")
@@ -18,7 +22,7 @@ extension QueryResolver {
     switch test {
     case .matches, .containsMatch:
       let search = try regularExpression(pattern, options)
-      let folding = options.subtracting(.ignoresCase)
+      let folding = options.subtracting(.case)
       let matchesEntireString = if case .matches = test { true } else { false }
       return term { text in
         let text = text.folded(folding)
@@ -61,7 +65,7 @@ extension QueryResolver {
   }
 
   private func regularExpression(
-    _ pattern: QueryTerm, _ options: StringOptions
+    _ pattern: QueryTerm, _ options: StringDifferences
   ) throws -> Regex<AnyRegexOutput> {
     guard case .string(let text) = pattern.constant else {
       throw Self.unsupported(
@@ -69,8 +73,8 @@ extension QueryResolver {
           + "expression in the predicate, or pass it as an argument.")
     }
     do {
-      let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
-      return options.contains(.ignoresCase) ? regex.ignoresCase() : regex
+      let regex = try Regex(text.folded(options.subtracting(.case)))
+      return options.contains(.case) ? regex.ignoresCase() : regex
     } catch {
       throw Self.unsupported(
         "\"\(text)\" is not a valid regular expression. Correct the expression. The error was: "

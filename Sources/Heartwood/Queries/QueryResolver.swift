@@ -249,6 +249,15 @@ final class QueryResolver {
           try objects(scope).flatMap { try scope.members(property, of: $0) }
         })
     }
+    if case .array(let collection) = type {
+      return QueryTerm(
+        path, .list(QueryType(collection.elementStorageType)),
+        values: { scope in
+          try objects(scope).flatMap {
+            try collection.elements(of: scope.value(property, of: $0))
+          }
+        })
+    }
     return QueryTerm(
       path, .list(type),
       values: { scope in try objects(scope).map { try scope.value(property, of: $0) } })
@@ -303,6 +312,10 @@ final class QueryResolver {
   private func type(of property: PropertyDescription) -> QueryType {
     let destination = property.storage.destination.flatMap { schema.entity(of: $0) }
     return switch property.kind {
+    case .attribute(.json, _):
+      property.storage.collection.map {
+        $0.elementStorageType == .json ? .opaque : .array($0)
+      } ?? .opaque
     case .attribute(let storageType, _): QueryType(storageType)
     case .toOne: .object(destination)
     case .toMany: .list(.object(destination))

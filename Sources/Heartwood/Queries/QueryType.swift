@@ -15,6 +15,8 @@ indirect enum QueryType: Sendable {
   case bytes
   /// A value of a `Codable` type, which can only be compared with `nil`.
   case opaque
+  /// A collection that an attribute contains, whose elements can be searched.
+  case array(any CollectionAttributeValue.Type)
   /// A managed object of the given entity; `nil` stands for any entity.
   case object(EntityDescription?)
   case list(QueryType)
@@ -73,17 +75,11 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The type of the elements of a collection, or `nil` for other types.
-  var element: QueryType? {
-    if case .list(let element) = self { return element }
-    return nil
-  }
-
   /// Returns whether values of this type can be compared with values of the other type.
   func isComparable(with other: QueryType) -> Bool {
     switch (self, other) {
-    case (.opaque, .nothing), (.nothing, .opaque): true
-    case (.opaque, _), (_, .opaque), (.list, _), (_, .list): false
+    case (.opaque, .nothing), (.nothing, .opaque), (.array, .nothing), (.nothing, .array): true
+    case (.opaque, _), (_, .opaque), (.list, _), (_, .list), (.array, _), (_, .array): false
     case (.nothing, _), (_, .nothing): true
     case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.text, .text), (.bytes, .bytes): true
     case (.object, .object): true
@@ -95,7 +91,7 @@ indirect enum QueryType: Sendable {
   var isOrdered: Bool {
     switch self {
     case .integer, .number, .decimal, .date, .uuid, .text, .bytes, .nothing: true
-    case .bool, .opaque, .object, .list: false
+    case .bool, .opaque, .object, .list, .array: false
     }
   }
 
@@ -133,7 +129,7 @@ indirect enum QueryType: Sendable {
     case .bytes: "binary data"
     case .opaque: "a value of a Codable type"
     case .object(let entity): entity.map { "an object of \($0.name)" } ?? "an object"
-    case .list: "a collection"
+    case .list, .array: "a collection"
     }
   }
 }

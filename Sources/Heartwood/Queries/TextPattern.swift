@@ -6,7 +6,7 @@ import Foundation
 /// result is the same as that of comparing character by character.
 struct TextPattern {
   private let test: StringOperator
-  private let options: StringOptions
+  private let options: StringDifferences
   /// The text to find, folded as the options require.
   private let text: String
   private let bytes: [UInt8]
@@ -21,7 +21,7 @@ struct TextPattern {
   /// The most frequent bytes of texts, beginning with the most frequent one.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
-  init(_ text: String, _ test: StringOperator, _ options: StringOptions) {
+  init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {
     self.test = test
     self.options = options
     self.text = text.folded(options)
@@ -63,7 +63,7 @@ struct TextPattern {
 
   /// Returns whether the text, with case folded if required, is at an offset of ASCII bytes.
   private func isText(_ content: UnsafeRawBufferPointer, at offset: Int) -> Bool {
-    let ignoresCase = options.contains(.ignoresCase)
+    let ignoresCase = options.contains(.case)
     for index in bytes.indices {
       var byte = content[offset + index]
       if ignoresCase, byte >= 0x41, byte <= 0x5A { byte |= 0x20 }

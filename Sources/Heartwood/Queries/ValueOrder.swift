@@ -97,22 +97,22 @@ extension StoredValue {
   /// ignores, such as case.
   ///
   /// Any other value is returned unchanged.
-  func folded(_ options: StringOptions) -> StoredValue {
+  func folded(_ options: StringDifferences) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
   }
 }
 
 extension String {
-  func folded(_ options: StringOptions) -> String {
+  func folded(_ options: StringDifferences) -> String {
     guard !options.isEmpty else { return self }
     // Take a faster path for ASCII strings, which contain no diacritics and need no Unicode tables.
     if utf8.allSatisfy({ $0 < 0x80 }) {
-      return options.contains(.ignoresCase) ? lowercased() : self
+      return options.contains(.case) ? lowercased() : self
     }
     var folding: String.CompareOptions = []
-    if options.contains(.ignoresCase) { folding.insert(.caseInsensitive) }
-    if options.contains(.ignoresDiacritics) { folding.insert(.diacriticInsensitive) }
+    if options.contains(.case) { folding.insert(.caseInsensitive) }
+    if options.contains(.diacritics) { folding.insert(.diacriticInsensitive) }
     return self.folding(options: folding, locale: nil)
   }
 }

@@ -1,0 +1,40 @@
+public import Foundation
+
+// In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
+// does in a format string. On Linux, Foundation has the function, but no node for it.
+
+#if !canImport(Darwin)
+  extension PredicateExpressions {
+    /// A test of whether a string contains another one, regardless of case and diacritics.
+    public struct StringLocalizedStandardContains<
+      Root: StandardPredicateExpression<String>, Other: StandardPredicateExpression<String>
+    >: StandardPredicateExpression {
+      let root: Root
+      let other: Other
+
+      /// Returns whether the first string contains the second one.
+      ///
+      /// - Throws: Errors from evaluating the operands.
+      public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
+        let text = try root.evaluate(bindings)
+        return TextPattern(try other.evaluate(bindings), .contains, [.case, .diacritics])
+          .matches(text)
+      }
+    }
+
+    /// Returns the node for a call of `localizedStandardContains` in a `#Predicate`.
+    public static func build_localizedStandardContains<Root, Other>(
+      _ root: Root, _ other: Other
+    ) -> StringLocalizedStandardContains<Root, Other> {
+      StringLocalizedStandardContains(root: root, other: other)
+    }
+  }
+#endif
+
+extension PredicateExpressions.StringLocalizedStandardContains: TranslatableNode {
+  func translated(by translation: PredicateTranslation) throws -> QueryExpression {
+    .text(
+      try translation.expression(of: root), .contains, try translation.expression(of: other),
+      [.case, .diacritics])
+  }
+}

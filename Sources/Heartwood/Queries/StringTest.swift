@@ -1,0 +1,82 @@
+/// A test of a string, for predicates on string properties.
+public struct StringTest: Sendable {
+  enum Kind: Sendable {
+    case equality
+    case text(StringOperator)
+  }
+
+  let kind: Kind
+  let text: String
+
+  /// The string equals `text`.
+  public static func equals(_ text: String) -> StringTest {
+    StringTest(kind: .equality, text: text)
+  }
+
+  /// The string contains `text`.
+  public static func contains(_ text: String) -> StringTest {
+    StringTest(kind: .text(.contains), text: text)
+  }
+
+  /// The string begins with `text`.
+  public static func begins(with text: String) -> StringTest {
+    StringTest(kind: .text(.begins), text: text)
+  }
+
+  /// The string ends with `text`.
+  public static func ends(with text: String) -> StringTest {
+    StringTest(kind: .text(.ends), text: text)
+  }
+
+  /// The string matches `pattern`, in which `*` stands for any number of characters and `?` for one
+  /// character.
+  public static func like(_ pattern: String) -> StringTest {
+    StringTest(kind: .text(.like), text: pattern)
+  }
+}
+
+/// Differences between strings that a comparison can ignore.
+public struct StringDifferences: OptionSet, Sendable {
+  /// The differences as bits.
+  public let rawValue: UInt8
+
+  /// Creates a set of differences from its bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Differences between uppercase and lowercase letters.
+  public static let `case` = StringDifferences(rawValue: 1)
+  /// Differences in accents and other marks, such as between `e` and `é`.
+  public static let diacritics = StringDifferences(rawValue: 2)
+}
+
+extension QueryPredicate {
+  /// Creates a predicate that tests a string property.
+  ///
+  /// ```swift
+  /// request.predicate = QueryPredicate(\.title, .begins(with: "cafe"), ignoring: .case)
+  /// ```
+  ///
+  /// It means the same as the operators `==`, `CONTAINS`, `BEGINSWITH`, `ENDSWITH` and `LIKE` of
+  /// the format language.
+  ///
+  /// - Parameters:
+  ///   - keyPath: A string property, also one of an object that to-one relationships lead to.
+  ///   - test: The test.
+  ///   - differences: The differences that the test ignores.
+  public init(
+    _ keyPath: any KeyPath<M, String> & Sendable, _ test: StringTest,
+    ignoring differences: StringDifferences = []
+  ) {
+    self.init(path: keyPath, test, differences)
+  }
+
+  /// Creates a predicate that tests an optional string property; `nil` passes no test.
+  ///
+  /// The parameters are the same as those of the predicate of a string that is not optional.
+  public init(
+    _ keyPath: any KeyPath<M, String?> & Sendable, _ test: StringTest,
+    ignoring differences: StringDifferences = []
+  ) {
+    self.init(path: keyPath, test, differences)
+  }
+}

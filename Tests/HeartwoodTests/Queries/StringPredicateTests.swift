@@ -1,0 +1,88 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private final class Title: ManagedObject {
+  @Attribute var text: String = ""
+  @Attribute var subtitle: String? = nil
+  @ToOne var writer: Writer?
+}
+
+private final class Writer: ManagedObject {
+  @Attribute var name: String = ""
+}
+
+@Suite("Predicates on strings")
+struct StringPredicateTests {
+  private static let texts = [
+    "Café", "cafe", "CAFE\u{301} noir", "decaf", "", "K", "\u{212A}", "ß",
+  ]
+  private let context: ManagedObjectContext
+
+  init() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(Title.self))
+    context = container.newContext()
+    for text in Self.texts {
+      let title = Title(context: context)
+      title.text = text
+      title.subtitle = text.isEmpty ? nil : text
+      title.writer = text.count > 4 ? Writer(context: context) : nil
+      title.writer?.name = text
+    }
+  }
+
+  private func found(_ predicate: QueryPredicate<Title>) throws -> Set<[UInt8]> {
+    var request = FetchRequest<Title>()
+    request.predicate = predicate
+    return Set(try context.fetch(request).map { Array($0.text.utf8) })
+  }
+
+  @Test(.evidence("P-13"), arguments: [true, false])
+  func `a test of a property finds what the format finds`(isSaved: Bool) throws {
+    if isSaved { try context.save() }
+    let tests: [(String, (String) -> StringTest)] = [
+      ("==", { .equals($0) }), ("CONTAINS", { .contains($0) }),
+      ("BEGINSWITH", { .begins(with: $0) }), ("ENDSWITH", { .ends(with: $0) }),
+      ("LIKE", { .like($0) }),
+    ]
+    let options: [(String, StringDifferences)] = [
+      ("", []), ("[c]", .case), ("[d]", .diacritics), ("[cd]", [.case, .diacritics]),
+    ]
+    var count = 0
+    for (name, test) in tests {
+      for (letters, differences) in options {
+        for text in Self.texts + ["ca*", "?afe", "e"] {
+          let expected = try found(QueryPredicate(format: "text \(name)\(letters) %@", text))
+          count += expected.count
+          #expect(
+            try found(QueryPredicate(\.text, test(text), ignoring: differences)) == expected)
+          #expect(
+            try found(QueryPredicate(\.subtitle, test(text), ignoring: differences))
+              == found(QueryPredicate(format: "subtitle \(name)\(letters) %@", text)))
+          #expect(
+            try found(QueryPredicate(\.writer?.name, test(text), ignoring: differences))
+              == found(QueryPredicate(format: "writer.name \(name)\(letters) %@", text)))
+        }
+      }
+    }
+    #expect(count > 300)
+  }
+
+  @Test(.evidence("P-06"), arguments: [true, false])
+  func `localizedStandardContains ignores case and diacritics`(isSaved: Bool) throws {
+    if isSaved { try context.save() }
+    for text in Self.texts + ["e", "CAF"] {
+      let predicate = #Predicate<Title> { $0.text.localizedStandardContains(text) }
+      let expected = try found(QueryPredicate(format: "text CONTAINS[cd] %@", text))
+      #expect(try found(QueryPredicate(predicate)) == expected)
+      // The predicate itself means the same.
+      let titles = try context.fetch(FetchRequest<Title>()).filter { try predicate.evaluate($0) }
+      #expect(Set(titles.map { Array($0.text.utf8) }) == expected)
+      let optional = #Predicate<Title> { $0.subtitle?.localizedStandardContains(text) ?? false }
+      #expect(
+        try found(QueryPredicate(optional))
+          == found(QueryPredicate(format: "subtitle CONTAINS[cd] %@", text)))
+    }
+  }
+}
