@@ -13,20 +13,29 @@ import Dispatch
 /// }
 /// ```
 public actor BackgroundContext {
-  private let queue: SerialQueue
+  private let executor: ContextExecutor
   private let context: ManagedObjectContext
+  private var isBusy = false
+  /// The calls that wait for their turn, the earliest first.
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  /// The context whose call the current task is part of.
+  @TaskLocal private static var current: ObjectIdentifier?
 
   /// The executor that runs the actor's work.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
-    queue.asUnownedSerialExecutor()
+    executor.asUnownedSerialExecutor()
   }
 
   init(_ context: sending ManagedObjectContext) {
-    queue = SerialQueue()
+    executor = ContextExecutor()
     self.context = context
   }
 
   /// Runs `body` with the context, after all earlier calls have finished.
+  ///
+  /// While `body` waits for something else, such as a download, no other call runs. A call within
+  /// `body`, or within a task that `body` creates, does not wait for the outer call.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
   /// calls may run before the caller's next call, and would see unsaved changes.
@@ -34,21 +43,30 @@ public actor BackgroundContext {
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.
   public func perform<R: Sendable>(
-    _ body: @Sendable (ManagedObjectContext) throws -> R
+    _ body: nonisolated(nonsending) @Sendable (ManagedObjectContext) async throws -> R
   ) async throws -> R {
-    defer { context.processPendingChanges() }
-    return try body(context)
+    let isWithinCall = Self.current == ObjectIdentifier(self)
+    if !isWithinCall { await begin() }
+    defer {
+      context.processPendingChanges()
+      if !isWithinCall { end() }
+    }
+    return try await Self.$current.withValue(ObjectIdentifier(self)) { try await body(context) }
   }
-}
 
-/// An executor that runs the jobs of one actor in order, on a thread that is not part of Swift's
-/// concurrency pool.
-private final class SerialQueue: SerialExecutor {
-  private let queue = DispatchQueue(label: "heartwood.context")
+  private func begin() async {
+    guard isBusy else {
+      isBusy = true
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
 
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedSerialExecutor()
-    queue.async { job.runSynchronously(on: executor) }
+  private func end() {
+    guard !waiting.isEmpty else {
+      isBusy = false
+      return
+    }
+    waiting.removeFirst().resume()
   }
 }

@@ -35,8 +35,8 @@ extension ManagedObjectContext {
   ) throws -> ImportReport {
     var rest = data[...]
     return try upsert(type, matching: keyPath, options) {
-      defer { rest = rest.dropFirst(Self.importChunkByteCount) }
-      return [UInt8](rest.prefix(Self.importChunkByteCount))
+      defer { rest = rest.dropFirst(FileHandle.chunkByteCount) }
+      return [UInt8](rest.prefix(FileHandle.chunkByteCount))
     }
   }
 
@@ -55,12 +55,43 @@ extension ManagedObjectContext {
   ) throws -> ImportReport {
     let handle = try FileHandle(forReadingFrom: file)
     defer { try? handle.close() }
-    return try upsert(type, matching: keyPath, options) {
-      [UInt8](try handle.read(upToCount: Self.importChunkByteCount) ?? Data())
-    }
+    return try upsert(type, matching: keyPath, options) { try handle.readChunk() }
   }
 
-  private static var importChunkByteCount: Int { 1 << 18 }
+  /// Imports the JSON elements of bytes that arrive asynchronously, such as those of a download.
+  ///
+  /// All bytes are received into a temporary file first, so that a slow sender delays no other
+  /// writer.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the objects.
+  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
+  ///   - options: The options.
+  /// - Throws: The same errors as the import of `Data`; errors of `chunks` and of the file.
+  @discardableResult
+  public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Chunks>(
+    _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from chunks: Chunks,
+    _ options: ImportOptions = ImportOptions()
+  ) async throws -> ImportReport
+  where Chunks: AsyncSequence, Chunks.Element: Sequence, Chunks.Element.Element == UInt8 {
+    let file = try TemporaryFile()
+    for try await chunk in chunks { try file.append(chunk) }
+    return try upsert(type, matching: keyPath, options, file.reader())
+  }
+
+  /// Imports the JSON elements of single bytes that arrive asynchronously.
+  ///
+  /// Everything else is the same as for the import of chunks, which takes less time.
+  @discardableResult
+  public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Bytes>(
+    _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from bytes: Bytes,
+    _ options: ImportOptions = ImportOptions()
+  ) async throws -> ImportReport where Bytes: AsyncSequence, Bytes.Element == UInt8 {
+    let file = try TemporaryFile()
+    for try await byte in bytes { try file.append(CollectionOfOne(byte)) }
+    return try upsert(type, matching: keyPath, options, file.reader())
+  }
 
   private func upsert<M: ManagedObject>(
     _ type: M.Type, matching keyPath: PartialKeyPath<M>, _ options: ImportOptions,

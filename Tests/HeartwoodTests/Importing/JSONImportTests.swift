@@ -224,4 +224,57 @@ struct JSONImportTests {
       all.allSatisfy { expected[$0.code]! == ($0.magnitude, $0.network?.code) }, "seed \(seed)")
     #expect(try container.store.verify().findings == [])
   }
+
+  // MARK: Asynchronous sources
+
+  /// Sends pieces of a text, and then throws the error, if there is one.
+  private func stream(
+    _ text: String, _ random: inout SeededGenerator, _ error: (any Error)? = nil
+  ) -> AsyncThrowingStream<Data, any Error> {
+    var pieces: [Data] = []
+    var rest = Data(text.utf8)
+    while !rest.isEmpty {
+      let count = random.below(40)
+      pieces.append(Data(rest.prefix(count)))
+      rest = Data(rest.dropFirst(count))
+    }
+    return AsyncThrowingStream { [pieces] stream in
+      for piece in pieces { stream.yield(piece) }
+      stream.finish(throwing: error)
+    }
+  }
+
+  private var temporaryFiles: [String] {
+    get throws {
+      let directory = FileManager.default.temporaryDirectory.path
+      return try FileManager.default.contentsOfDirectory(atPath: directory)
+        .filter { $0.hasPrefix("heartwood-import-") }
+    }
+  }
+
+  @Test(.evidence("IE-02"), .evidence("IE-01"))
+  func `elements that arrive in pieces`() async throws {
+    var random = SeededGenerator(seed: 1)
+    let text = (0..<300).map { "{\"code\": \"c\($0)\", \"words\": [\"\u{e9}\"]}" }
+      .joined(separator: "\n")
+    let report = try await context.upsert(
+      Tremor.self, matching: \.code, from: stream(text, &random))
+    #expect(counts(report) == [300, 0, 0, 0])
+    let bytes = AsyncStream { stream in
+      for byte in text.utf8 { stream.yield(byte) }
+      stream.finish()
+    }
+    let second = try await context.upsert(Tremor.self, matching: \.code, from: bytes)
+    #expect(counts(second) == [0, 0, 300, 0])
+    #expect(try tremor("c299")?.words == ["\u{e9}"])
+    let before = generation
+    await #expect(throws: TooStrong.self) {
+      try await context.upsert(
+        Tremor.self, matching: \.code,
+        from: stream(text.replacing("c1", with: "d1"), &random, TooStrong()))
+    }
+    #expect(generation == before)
+    let files = try temporaryFiles
+    #expect(files == [])
+  }
 }

@@ -1,0 +1,107 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private final class Counter: ManagedObject {
+  @Attribute var value: Int = 0
+}
+
+/// An actor of a program around a context.
+private actor Counters {
+  private let executor = ContextExecutor()
+  private let context: ManagedObjectContext
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ container: PersistentContainer) { context = container.newContext() }
+
+  func add(_ value: Int) async throws -> ManagedObjectID {
+    let counter = Counter(context: context)
+    await Task.yield()
+    counter.value = value
+    try context.save()
+    return counter.objectID
+  }
+
+  /// Blocks the thread until the semaphore is signalled, and returns whether it was.
+  func block(until semaphore: DispatchSemaphore) -> Bool {
+    semaphore.wait(timeout: .now() + 20) == .success
+  }
+}
+
+@Suite("Background contexts")
+struct BackgroundContextTests {
+  private let container: PersistentContainer
+
+  init() throws {
+    container = try PersistentContainer.inMemory(schema: Schema(Counter.self))
+  }
+
+  @Test(.evidence("T-02")) func `a call does not run while an earlier one waits`() async throws {
+    let background = container.newBackgroundContext()
+    try await background.perform { context in
+      _ = Counter(context: context)
+      try context.save()
+    }
+    await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          try await background.perform { context in
+            let counter = try #require(try context.fetch(FetchRequest<Counter>()).first)
+            let before = counter.value
+            for _ in 0..<3 { await Task.yield() }
+            // A call that throws gives way to the next one too.
+            if number.isMultiple(of: 4) { throw CancellationError() }
+            counter.value = before + 1
+            try context.save()
+          }
+        }
+      }
+      while let result = await group.nextResult() {
+        if case .failure(let error) = result { #expect(error is CancellationError) }
+      }
+    }
+    let value = try await background.perform { try $0.fetch(FetchRequest<Counter>()).first?.value }
+    #expect(value == 30)
+  }
+
+  @Test(.evidence("T-02"), .timeLimit(.minutes(1)))
+  func `a call within a call runs at once`() async throws {
+    let background = container.newBackgroundContext()
+    let other = container.newBackgroundContext()
+    try await background.perform { context in
+      let counter = Counter(context: context)
+      let value = try await background.perform { context in
+        try context.fetch(FetchRequest<Counter>()).count
+      }
+      counter.value = value
+      try context.save()
+      let found = try await other.perform { try $0.fetch(FetchRequest<Counter>()).map(\.value) }
+      #expect(found == [1])
+    }
+  }
+
+  @Test(.evidence("T-08")) func `actors with executors of their own leave the threads of the pool free`() async throws {
+    let semaphore = DispatchSemaphore(value: 0)
+    let actors = (0..<2 * ProcessInfo.processInfo.activeProcessorCount + 2).map { _ in
+      Counters(container)
+    }
+    await withTaskGroup(of: Bool.self) { group in
+      for actor in actors { group.addTask { await actor.block(until: semaphore) } }
+      // Needs a thread of the pool, which the blocked actors would all occupy.
+      group.addTask {
+        try? await Task.sleep(for: .milliseconds(50))
+        for _ in actors { semaphore.signal() }
+        return true
+      }
+      for await isSignalled in group { #expect(isSignalled) }
+    }
+    let ids = try await withThrowingTaskGroup(of: ManagedObjectID.self) { group in
+      for (value, actor) in actors.enumerated() { group.addTask { try await actor.add(value) } }
+      return try await group.reduce(into: Set<ManagedObjectID>()) { $0.insert($1) }
+    }
+    #expect(ids.count == actors.count)
+    let values = try container.newContext().fetch(FetchRequest<Counter>()).map(\.value)
+    #expect(values.sorted() == Array(0..<actors.count))
+  }
+}
