@@ -77,6 +77,11 @@ package final class CountingFileSystem: FileSystem {
     try inner.remove(path)
   }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.removeDirectory(path)
+  }
+
   package func rename(_ source: String, to target: String) throws(StorageError) {
     counter.add { $0.others += 1 }
     try inner.rename(source, to: target)

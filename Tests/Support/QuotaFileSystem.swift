@@ -46,6 +46,10 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
 
   package func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    try inner.removeDirectory(path)
+  }
+
   package func rename(_ source: String, to target: String) throws(StorageError) {
     try inner.rename(source, to: target)
   }

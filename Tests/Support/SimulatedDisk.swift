@@ -227,6 +227,18 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      try requirePower()
+      let location = MemoryPath(path)
+      guard content.entry(at: location) != nil else { return }
+      guard content.directories[location]?.newest.isEmpty == true else {
+        throw MemoryPath.isTaken(path)
+      }
+      try change(.remove, path) { $0.remove(location, .directory) }
+    }
+  }
+
   package func rename(_ source: String, to target: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requirePower()

@@ -42,6 +42,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Removes a file if it exists.
   func remove(_ path: String) throws(StorageError)
 
+  /// Removes a directory, which must be empty, if it exists.
+  func removeDirectory(_ path: String) throws(StorageError)
+
   /// Renames a file or a directory.
   ///
   /// A file atomically replaces any file with the new name; a directory needs an unused name.

@@ -70,6 +70,16 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     }
   }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      let location = MemoryPath(path)
+      let names = [files.keys.map(\.self), Array(directories)].joined()
+      guard files[location] == nil, !names.contains(where: { $0.rest(below: location) != nil })
+      else { throw MemoryPath.isTaken(path) }
+      directories.remove(location)
+    }
+  }
+
   package func rename(_ source: String, to target: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let (old, new) = (MemoryPath(source), MemoryPath(target))

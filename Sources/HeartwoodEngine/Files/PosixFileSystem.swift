@@ -171,6 +171,12 @@ package final class PosixFileSystem: FileSystem {
     }
   }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    let result = SystemCalls.retrying { rmdir(path) }
+    if case .failure(let error) = result, error.code == ENOENT { return }
+    _ = try result.get("remove the directory", path)
+  }
+
   package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
     guard let held, path == held.path else { return .constant }
     return try held.stamp()

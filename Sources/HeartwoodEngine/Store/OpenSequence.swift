@@ -126,7 +126,12 @@ struct OpenSequence {
 
   /// Rejects a directory with other files but no store, and creates a missing one for writing.
   private func prepareDirectory() throws(StorageError) {
-    if let names = try fileSystem.list(path) {
+    var found = try fileSystem.list(path)
+    if found == nil {
+      try StoreReplacement.undoInterrupted(at: path, fileSystem)
+      found = try fileSystem.list(path)
+    }
+    if let names = found {
       let foreign = names.filter { !Self.isOfStore($0) }
       guard names.contains("pages") || foreign.isEmpty else {
         throw StorageError(
@@ -154,9 +159,15 @@ struct OpenSequence {
     try fileSystem.volumeType(of: Self.parent(of: path))?.requireSupported(path)
   }
 
-  static func parent(of path: String) -> String {
+  /// Returns a path without slashes at its end.
+  static func trimmed(_ path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+    return String(trimmed)
+  }
+
+  static func parent(of path: String) -> String {
+    let trimmed = trimmed(path)
     guard let slash = trimmed.lastIndex(of: "/") else { return "." }
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }

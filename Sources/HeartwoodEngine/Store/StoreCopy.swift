@@ -14,8 +14,7 @@ struct StoreCopy {
     _ snapshot: Snapshot, of files: StoreFiles, _ options: StoreOptions, to path: String,
     _ progress: ((StoreProgress) -> Void)?
   ) throws(StorageError) {
-    var trimmed = Substring(path)
-    while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+    let trimmed = OpenSequence.trimmed(path)
     guard !trimmed.isEmpty, trimmed != "/" else {
       throw StorageError(
         .invalidArgument,
@@ -24,7 +23,7 @@ struct StoreCopy {
     }
     self.snapshot = snapshot
     self.files = files
-    self.path = String(trimmed)
+    self.path = trimmed
     partialPath = self.path + ".partial"
     var target = StoreOptions()
     target.pageByteCount = files.geometry.pageByteCount

@@ -97,8 +97,12 @@ public struct StoreOptions: Sendable {
   /// Creates the default options.
   public init() {}
 
-  var busyMilliseconds: UInt64 {
-    let components = busyTimeout.components
+  var busyMilliseconds: UInt64 { busyTimeout.milliseconds }
+}
+
+extension Duration {
+  /// The duration in milliseconds; 0 if it is negative.
+  var milliseconds: UInt64 {
     let milliseconds = UInt64(clamping: max(components.seconds, 0)).multipliedReportingOverflow(
       by: 1000)
     return milliseconds.overflow

@@ -10,6 +10,10 @@ func backUp(_ container: PersistentContainer, to path: String) throws {
   try container.store.copy(snapshot, to: path)
 }
 
+func restore(_ url: URL, from copyURL: URL) throws {
+  try PersistentContainer.replaceStore(at: url, withStoreAt: copyURL)
+}
+
 func check(_ container: PersistentContainer) throws {
   let report = try container.store.verify()
   for finding in report.findings { print(finding) }

@@ -231,6 +231,8 @@ private final class WriteGuard: FileSystem {
 
   func remove(_ path: String) throws(StorageError) { throw Self.refusal(path) }
 
+  func removeDirectory(_ path: String) throws(StorageError) { throw Self.refusal(path) }
+
   func rename(_ source: String, to target: String) throws(StorageError) {
     throw Self.refusal(source)
   }

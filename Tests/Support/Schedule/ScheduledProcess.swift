@@ -152,6 +152,11 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     try inner.remove(path)
   }
 
+  package func removeDirectory(_ path: String) throws(StorageError) {
+    try step("remove", path, writes: Self.nameKeys(path))
+    try inner.removeDirectory(path)
+  }
+
   package func rename(_ source: String, to target: String) throws(StorageError) {
     try step("rename", target, writes: Self.nameKeys(source) + Self.nameKeys(target))
     try inner.rename(source, to: target)

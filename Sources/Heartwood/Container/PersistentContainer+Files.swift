@@ -1,0 +1,43 @@
+public import Foundation
+
+extension PersistentContainer {
+  /// Removes a store with all its data, or does nothing if there is none at the URL.
+  ///
+  /// ```swift
+  /// try PersistentContainer.destroyStore(at: url)
+  /// ```
+  ///
+  /// After a crash, the store is complete or gone.
+  ///
+  /// - Throws: `busy` if the store is still open in this or another process after a second: release
+  ///   its containers, contexts and objects first; `notAStore` if the directory contains other
+  ///   files; `io`.
+  public static func destroyStore(at url: URL) throws { try Store.destroy(at: url.path) }
+
+  /// Moves a store to another URL on the same volume.
+  ///
+  /// Object IDs and tokens stay valid. After a crash, the store is at one of the URLs.
+  ///
+  /// - Parameters:
+  ///   - source: The URL of a store.
+  ///   - target: A URL at which there is nothing yet; its parent directory must exist.
+  /// - Throws: `busy` as for ``destroyStore(at:)``; `notAStore`;
+  ///   `invalidArgument` if there is something at `target`; `io`, for example if the URLs are on
+  ///   different volumes.
+  public static func moveStore(from source: URL, to target: URL) throws {
+    try Store.move(from: source.path, to: target.path)
+  }
+
+  /// Replaces a store by another one, such as a backup, which moves there from its URL on the same
+  /// volume.
+  ///
+  /// After a crash, the next opening finds either the old store or the new one.
+  ///
+  /// - Parameters:
+  ///   - url: The URL of the store to replace, or a URL at which there is none.
+  ///   - source: The URL of the store that is to be at `url`.
+  /// - Throws: `busy` as for ``destroyStore(at:)``, for both stores; `notAStore`; `io`.
+  public static func replaceStore(at url: URL, withStoreAt source: URL) throws {
+    try Store.replace(at: url.path, with: source.path)
+  }
+}

@@ -1,0 +1,151 @@
+/// The removal and the replacement of stores that no process has open.
+///
+/// A store that is removed gets another name first, so that a crash leaves either the whole store
+/// or none at its path. If a crash interrupts a replacement before the new store is at the path, the
+/// next opening gives the old store its name back.
+package struct StoreReplacement {
+  private let fileSystem: any FileSystem
+  private let busyMilliseconds: UInt64
+
+  package init(_ fileSystem: any FileSystem, busyMilliseconds: UInt64) {
+    self.fileSystem = fileSystem
+    self.busyMilliseconds = busyMilliseconds
+  }
+
+  private static func removedPath(_ path: String) -> String { path + ".removed" }
+  private static func replacedPath(_ path: String) -> String { path + ".replaced" }
+
+  package func destroy(_ path: String) throws(StorageError) {
+    try Self.undoInterrupted(at: path, fileSystem)
+    try clear(path)
+    guard var store = try closed(path) else { return }
+    try store.rename(to: Self.removedPath(path))
+    try store.remove()
+  }
+
+  package func move(_ source: String, to target: String) throws(StorageError) {
+    try Self.undoInterrupted(at: target, fileSystem)
+    try requireUnused(target)
+    var store = try required(source)
+    try store.rename(to: target)
+  }
+
+  package func replace(_ path: String, with source: String) throws(StorageError) {
+    try Self.undoInterrupted(at: path, fileSystem)
+    try clear(path)
+    var new = try required(source)
+    guard var old = try closed(path) else { return try new.rename(to: path) }
+    try old.rename(to: Self.replacedPath(path))
+    do {
+      try new.rename(to: path)
+    } catch {
+      // If the new store already has its name, this fails, and the new store stays.
+      try? old.rename(to: path)
+      throw error
+    }
+    try old.remove()
+  }
+
+  /// Gives a store its name back if a replacement at this path was interrupted.
+  static func undoInterrupted(
+    at path: String, _ fileSystem: any FileSystem
+  ) throws(StorageError) {
+    let path = OpenSequence.trimmed(path)
+    guard try fileSystem.list(path) == nil,
+      let names = try fileSystem.list(replacedPath(path)), names.contains("pages"),
+      names.allSatisfy(OpenSequence.isOfStore)
+    else { return }
+    do throws(StorageError) {
+      try fileSystem.rename(replacedPath(path), to: path)
+      try fileSystem.syncDirectory(OpenSequence.parent(of: path))
+    } catch {
+      // Another process may have done the same, or completed the replacement, in the meantime.
+      guard try fileSystem.list(path) != nil else { throw error }
+    }
+  }
+
+  /// Removes what earlier calls have left behind when they were interrupted.
+  private func clear(_ path: String) throws(StorageError) {
+    for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
+  }
+
+  private func closed(_ path: String) throws(StorageError) -> ClosedStore? {
+    try ClosedStore(at: path, fileSystem, busyMilliseconds: busyMilliseconds)
+  }
+
+  private func required(_ path: String) throws(StorageError) -> ClosedStore {
+    guard try fileSystem.list(path)?.contains("pages") == true, let store = try closed(path) else {
+      throw StorageError(
+        .notAStore, "There is no store at this path. Check the path.", file: path)
+    }
+    return store
+  }
+
+  private func requireUnused(_ path: String) throws(StorageError) {
+    guard try fileSystem.list(path) == nil else {
+      throw StorageError(
+        .invalidArgument,
+        "This path already exists, and moving a store never replaces anything. Use another path.",
+        file: path)
+    }
+  }
+}
+
+extension Store {
+  /// Removes a store with all its data, or does nothing if there is none at the path.
+  ///
+  /// After a crash, the store is complete or gone; calling this method again then removes what is
+  /// left of its files.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the store.
+  ///   - busyTimeout: The time to wait until no process has the store open.
+  /// - Throws: `busy` if the store is open in this or another process; `notAStore` if the directory
+  ///   contains other files; `io`. If the store is still at its path, nothing has changed.
+  /// - Complexity: Removes each file of the store; two directory syncs.
+  public static func destroy(
+    at path: String, busyTimeout: Duration = .seconds(1)
+  ) throws {
+    try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
+      .destroy(OpenSequence.trimmed(path))
+  }
+
+  /// Moves a store to another path on the same volume.
+  ///
+  /// The store keeps its identity, and tokens stay valid. After a crash, it is at one of the paths.
+  ///
+  /// - Parameters:
+  ///   - source: The path of a store.
+  ///   - target: A path that does not exist yet; its parent directory must exist.
+  ///   - busyTimeout: The time to wait until no process has the store open.
+  /// - Throws: `busy` if the store is open in this or another process; `notAStore`;
+  ///   `invalidArgument` if `target` exists; `io`, for example if the paths are on different
+  ///   volumes.
+  /// - Complexity: One renamed directory, and at most two directory syncs.
+  public static func move(
+    from source: String, to target: String, busyTimeout: Duration = .seconds(1)
+  ) throws {
+    try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
+      .move(OpenSequence.trimmed(source), to: OpenSequence.trimmed(target))
+  }
+
+  /// Replaces a store by another one, which moves there from its path on the same volume.
+  ///
+  /// To keep the other store where it is, replace by a copy of it. After a crash, the next opening
+  /// finds either the old store or the new one, which is complete.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the store to replace, or a path where there is none.
+  ///   - source: The path of the store that is to be at `path`.
+  ///   - busyTimeout: The time to wait until no process has the stores open.
+  /// - Throws: `busy` if one of the stores is open in this or another process; `notAStore`; `io`.
+  ///   If the call throws before the new store is at `path`, nothing has changed.
+  /// - Complexity: Two renamed directories and the removal of each file of the old store; at most
+  ///   five directory syncs.
+  public static func replace(
+    at path: String, with source: String, busyTimeout: Duration = .seconds(1)
+  ) throws {
+    try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
+      .replace(OpenSequence.trimmed(path), with: OpenSequence.trimmed(source))
+  }
+}

@@ -1,0 +1,101 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Tests stores that are destroyed, moved or replaced.
+@Suite("Stores that are destroyed, moved or replaced")
+struct StoreReplacementTests {
+  private let scratch: ScratchDirectory
+  private var first: String { scratch.path(of: "first") }
+  private var second: String { scratch.path(of: "second") }
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    try make(first, 1)
+    try make(second, 2)
+  }
+
+  private func make(_ path: String, _ value: UInt8) throws {
+    let store = try Store(at: path)
+    try store.write { try $0.keyspace("k").put(1, [value]) }
+    try store.close()
+  }
+
+  private func value(_ path: String) throws -> [UInt8]? {
+    let store = try Store(at: path)
+    defer { try? store.close() }
+    try StoreFixture.expectSound(store)
+    return try store.snapshot().keyspace("k")?.get(1)
+  }
+
+  private var names: [String] {
+    get throws { try PosixFileSystem().list(scratch.path)?.sorted() ?? [] }
+  }
+
+  private func expect(_ kind: StorageError.Kind, _ body: () throws -> Void) throws {
+    let before = try names
+    let error = #expect(throws: StorageError.self) { try body() }
+    #expect(error?.kind == kind)
+    #expect(try names == before)
+    if before.contains("first") { #expect(try value(first) == [1]) }
+    if before.contains("second") { #expect(try value(second) == [2]) }
+  }
+
+  @Test(.evidence("D19")) func `destroying removes the directory`() throws {
+    try Store.destroy(at: first + "/")
+    #expect(try names == ["second"])
+    try Store.destroy(at: first)
+    try make(first, 3)
+    #expect(try value(first) == [3])
+  }
+
+  @Test(.evidence("D19")) func `moving keeps the store`() throws {
+    let store = try Store(at: first)
+    let token = try store.snapshot().token
+    try store.keep(store.snapshot().generation, as: "old")
+    try store.close()
+    try Store.move(from: first, to: scratch.path(of: "third"))
+    #expect(try names == ["second", "third"])
+    let moved = try Store(at: scratch.path(of: "third"))
+    #expect(try moved.snapshot(at: token).keyspace("k")?.get(1) == [1])
+    try moved.close()
+    try expect(.invalidArgument) { try Store.move(from: second, to: scratch.path(of: "third")) }
+    try expect(.notAStore) { try Store.move(from: first, to: scratch.path(of: "fourth")) }
+    try expect(.io) { try Store.move(from: second, to: scratch.path(of: "none/fourth")) }
+  }
+
+  @Test(.evidence("D19")) func `replacing leaves the new store only`() throws {
+    try Store.replace(at: first, with: second)
+    #expect(try names == ["first"])
+    #expect(try value(first) == [2])
+    try make(second, 3)
+    try Store.replace(at: scratch.path(of: "third"), with: second)
+    #expect(try names == ["first", "third"])
+    #expect(try value(scratch.path(of: "third")) == [3])
+  }
+
+  @Test(.evidence("D18"), arguments: [false, true])
+  func `an open store is left as it is`(isReadOnly: Bool) throws {
+    var options = StoreOptions()
+    options.isReadOnly = isReadOnly
+    for path in [first, second] {
+      let store = try Store(at: path, options: options)
+      try expect(.busy) { try Store.replace(at: first, with: second, busyTimeout: .zero) }
+      try expect(.busy) {
+        try Store.move(from: path, to: scratch.path(of: "third"), busyTimeout: .zero)
+      }
+      try expect(.busy) { try Store.destroy(at: path, busyTimeout: .milliseconds(20)) }
+      try store.close()
+    }
+    // Something else at a path is not removed either.
+    let stranger = first + "/notes"
+    _ = try PosixFileSystem().create(stranger)
+    try expect(.notAStore) { try Store.destroy(at: first) }
+    try expect(.notAStore) { try Store.replace(at: first, with: second) }
+    try expect(.notAStore) { try Store.move(from: first, to: scratch.path(of: "third")) }
+    try PosixFileSystem().remove(stranger)
+    try expect(.notAStore) { try Store.replace(at: first, with: scratch.path(of: "none")) }
+    try expect(.busy) { try Store.replace(at: first, with: first, busyTimeout: .zero) }
+    try Store.replace(at: first, with: second)
+  }
+}
