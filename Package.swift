@@ -20,6 +20,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Heartwood", targets: ["Heartwood"]),
+    .library(name: "HeartwoodUI", targets: ["HeartwoodUI"]),
     .library(name: "HeartwoodEngine", targets: ["HeartwoodEngine"]),
     .executable(name: "heartwoodctl", targets: ["heartwoodctl"]),
     .executable(name: "heartwood-bench", targets: ["heartwood-bench"]),
@@ -29,6 +30,8 @@ let package = Package(
   targets: [
     .target(name: "HeartwoodEngine", swiftSettings: settings),
     .target(name: "Heartwood", dependencies: ["HeartwoodEngine"], swiftSettings: settings),
+    // For SwiftUI; empty where there is none.
+    .target(name: "HeartwoodUI", dependencies: ["Heartwood"], swiftSettings: settings),
     .executableTarget(
       name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
       swiftSettings: settings),
@@ -52,7 +55,7 @@ let package = Package(
       swiftSettings: optimizedTests),
     .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
-      exclude: ["Programs"], swiftSettings: tested),
+      exclude: ["Programs", "StandIns"], swiftSettings: tested),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       exclude: ["Golden"], swiftSettings: tested),

@@ -50,7 +50,13 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   /// - Parameter modules: The directory that contains the modules of the package.
   func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
-      return ["-swift-version", "6", "-parse-as-library", "-I", modules]
+      var options = ["-swift-version", "6", "-parse-as-library"]
+      #if !canImport(SwiftUI)
+        if text.contains("import SwiftUI\n") {
+          options += ["-I", try StandInModules.compiled.get().scratch.path]
+        }
+      #endif
+      return options + ["-I", modules]
     }
     // A package manifest imports `PackageDescription`, which is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])

@@ -12,3 +12,18 @@ func addNote(_ context: ManagedObjectContext) throws {
   try draft.save()  // the note is now in `context`
   try context.save()  // the note is now in the store
 }
+
+actor Notebook {
+  private let executor = ContextExecutor()
+  private let context: ManagedObjectContext
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ container: PersistentContainer) { context = container.newContext() }
+
+  func add(_ text: String) throws -> ManagedObjectID {
+    let note = Note(context: context)
+    note.text = text
+    try context.save()
+    return note.objectID
+  }
+}

@@ -1,0 +1,114 @@
+#if canImport(SwiftUI)
+  public import Foundation
+  public import Heartwood
+  public import SwiftUI
+
+  /// A list of objects that a view shows and follows.
+  ///
+  /// ```swift
+  /// struct NoteList: View {
+  ///   @Fetched(sort: [SortDescriptor(\Note.date, order: .reverse)]) private var notes
+  ///
+  ///   var body: some View {
+  ///     List(notes) { note in Text(note.text) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The list is a ``FetchedResultsController``: a collection that loads objects as rows come on
+  /// screen, with sections if they are asked for. The view is updated when the list or a property
+  /// that it has read changes, whatever context or process has made the change. The context is that
+  /// of the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
+  ///
+  /// If the fetch fails, the list is empty, and `$notes` is the error.
+  @propertyWrapper
+  public struct Fetched<M: ManagedObject>: DynamicProperty {
+    @Environment(\.objectContext) private var context
+    @State private var list = FetchedList<M>()
+    private let request: FetchRequest<M>
+    private let sectionKeyPath: PartialKeyPath<M>?
+    private let id: AnyHashable?
+    private let animation: Animation?
+
+    /// Fetches the objects that match a predicate.
+    ///
+    /// - Parameters:
+    ///   - predicate: The condition, or `nil` for all objects.
+    ///   - sort: The order.
+    ///   - limit: The maximum number of objects, or `nil` for no limit.
+    ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
+    ///   - id: A value that identifies the request, such as the text of a search field. The list is
+    ///     fetched anew when it changes; otherwise, the view keeps its first request.
+    ///   - animation: The animation of changes to the list.
+    public init(
+      where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
+      limit: Int? = nil, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
+      animation: Animation? = nil
+    ) {
+      self.init(
+        FetchRequest(where: predicate, sort: sort, limit: limit), sectionedBy: sectionedBy, id: id,
+        animation: animation)
+    }
+
+    /// Fetches the objects of a request.
+    ///
+    /// The parameters are the same as those of the initializer with a predicate.
+    public init(
+      _ request: FetchRequest<M>, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
+      animation: Animation? = nil
+    ) {
+      self.request = request
+      sectionKeyPath = sectionedBy
+      self.id = id
+      self.animation = animation
+    }
+
+    /// The objects, in the order of the request.
+    @MainActor public var wrappedValue: FetchedResultsController<M> {
+      guard let context else {
+        fatalError(
+          "A view uses @Fetched without a context. Add .persistentContainer(container) to this "
+            + "view or to a view above it.")
+      }
+      return list.controller(id, context) {
+        let controller = FetchedResultsController(
+          fetchRequest: request, context: context, sectionedBy: sectionKeyPath)
+        if let animation {
+          controller.updates = { update in withAnimation(animation) { update() } }
+        }
+        return controller
+      }
+    }
+
+    /// The error of the fetch, or `nil` if it has succeeded.
+    @MainActor public var projectedValue: (any Error)? {
+      _ = wrappedValue
+      return list.error
+    }
+  }
+
+  /// The controller that a view uses as long as it exists.
+  @MainActor final class FetchedList<M: ManagedObject> {
+    private var controller: FetchedResultsController<M>?
+    private var id: AnyHashable?
+    private(set) var error: (any Error)?
+
+    nonisolated init() {}
+
+    /// Returns the controller for a request, which is created and fetched if the view has none for
+    /// this request and this context yet.
+    func controller(
+      _ id: AnyHashable?, _ context: ManagedObjectContext,
+      _ make: () -> FetchedResultsController<M>
+    ) -> FetchedResultsController<M> {
+      if let controller, self.id == id, controller.managedObjectContext === context {
+        return controller
+      }
+      let new = make()
+      error = nil
+      do { try new.performFetch() } catch { self.error = error }
+      (controller, self.id) = (new, id)
+      return new
+    }
+  }
+#endif

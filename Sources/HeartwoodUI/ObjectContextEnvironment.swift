@@ -1,0 +1,67 @@
+#if canImport(SwiftUI)
+  public import Heartwood
+  public import SwiftUI
+
+  extension EnvironmentValues {
+    private struct ObjectContextKey: EnvironmentKey {
+      static var defaultValue: ManagedObjectContext? { nil }
+    }
+
+    private struct ContainerKey: EnvironmentKey {
+      static var defaultValue: PersistentContainer? { nil }
+    }
+
+    /// The context of the objects that views show, or `nil` if no view above has set one.
+    ///
+    /// A sheet with edits that can be discarded can replace it by a child context. Turn on
+    /// `tracksObservation` of such a context, so that views follow its objects.
+    public var objectContext: ManagedObjectContext? {
+      get { self[ObjectContextKey.self] }
+      set { self[ObjectContextKey.self] = newValue }
+    }
+
+    /// The container of the context, which must exist as long as its context is used.
+    var persistentContainer: PersistentContainer? {
+      get { self[ContainerKey.self] }
+      set { self[ContainerKey.self] = newValue }
+    }
+  }
+
+  extension View {
+    /// Makes the view context of a container the context of this view and of all views in it.
+    ///
+    /// The context tracks observation from then on, so that views follow the objects they show.
+    @MainActor
+    public func persistentContainer(_ container: PersistentContainer) -> some View {
+      let context = container.viewContext
+      context.tracksObservation = true
+      return environment(\.objectContext, context).environment(\.persistentContainer, container)
+    }
+  }
+
+  extension PersistentContainer {
+    /// Returns a container in memory with sample objects, for previews.
+    ///
+    /// ```swift
+    /// #Preview {
+    ///   NoteList().persistentContainer(
+    ///     .preview(Note.self) { context in Note(context: context).text = "milk" })
+    /// }
+    /// ```
+    ///
+    /// An error stops the preview, and is shown.
+    @MainActor
+    public static func preview(
+      _ types: ManagedObject.Type..., fill: (ManagedObjectContext) throws -> Void
+    ) -> PersistentContainer {
+      do {
+        let container = try PersistentContainer.inMemory(schema: Schema(types: types))
+        try fill(container.viewContext)
+        try container.viewContext.save()
+        return container
+      } catch {
+        fatalError("The preview's objects cannot be created: \(error)")
+      }
+    }
+  }
+#endif
