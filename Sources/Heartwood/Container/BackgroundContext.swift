@@ -13,14 +13,23 @@ import Dispatch
 /// }
 /// ```
 public actor BackgroundContext {
+  /// A call of ``perform(_:)``, and the calls within it that wait for their turn.
+  ///
+  /// Call 0 stands for the context: the calls within it are those that no other call contains.
+  private struct Call {
+    var isBusy = false
+    /// The earliest waiting call comes first.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
   private let executor: ContextExecutor
   private let context: ManagedObjectContext
-  private var isBusy = false
-  /// The calls that wait for their turn, the earliest first.
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var calls = [0: Call()]
+  private var lastCall = 0
 
-  /// The context whose call the current task is part of.
-  @TaskLocal private static var current: ObjectIdentifier?
+  /// The calls that contain the work of the current task, by the identity of their contexts; the
+  /// innermost call comes last.
+  @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
   /// The executor that runs the actor's work.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -35,7 +44,9 @@ public actor BackgroundContext {
   /// Runs `body` with the context, after all earlier calls have finished.
   ///
   /// While `body` waits for something else, such as a download, no other call runs. A call within
-  /// `body`, or within a task that `body` creates, does not wait for the outer call.
+  /// `body`, or within a task that `body` creates, does not wait for the outer call: it runs while
+  /// `body` waits, and `body` counts as finished only after it. If blocks of two contexts wait for
+  /// each other, they never finish.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
   /// calls may run before the caller's next call, and would see unsaved changes.
@@ -45,28 +56,47 @@ public actor BackgroundContext {
   public func perform<R: Sendable>(
     _ body: nonisolated(nonsending) @Sendable (ManagedObjectContext) async throws -> R
   ) async throws -> R {
-    let isWithinCall = Self.current == ObjectIdentifier(self)
-    if !isWithinCall { await begin() }
-    defer {
-      context.processPendingChanges()
-      if !isWithinCall { end() }
+    var outerCalls = Self.outerCalls
+    // A task that a call has created may outlive it.
+    let outer = outerCalls[ObjectIdentifier(self)]?.last { calls[$0] != nil } ?? 0
+    await begin(within: outer)
+    lastCall += 1
+    let call = lastCall
+    calls[call] = Call()
+    outerCalls[ObjectIdentifier(self), default: []].append(call)
+    let result: Result<R, any Error>
+    do {
+      let value = try await Self.$outerCalls.withValue(outerCalls) { try await body(context) }
+      result = .success(value)
+    } catch {
+      result = .failure(error)
     }
-    return try await Self.$current.withValue(ObjectIdentifier(self)) { try await body(context) }
+    // Wait for calls of tasks that `body` has created and not awaited.
+    await begin(within: call)
+    while calls[call]?.waiting.isEmpty == false {
+      end(within: call)
+      await begin(within: call)
+    }
+    calls[call] = nil
+    context.processPendingChanges()
+    end(within: outer)
+    return try result.get()
   }
 
-  private func begin() async {
-    guard isBusy else {
-      isBusy = true
+  /// Waits until no call within another one runs, and prevents others from running.
+  private func begin(within call: Int) async {
+    guard calls[call]?.isBusy == true else {
+      calls[call]?.isBusy = true
       return
     }
-    await withCheckedContinuation { waiting.append($0) }
+    await withCheckedContinuation { calls[call]?.waiting.append($0) }
   }
 
-  private func end() {
-    guard !waiting.isEmpty else {
-      isBusy = false
+  private func end(within call: Int) {
+    guard calls[call]?.waiting.isEmpty == false else {
+      calls[call]?.isBusy = false
       return
     }
-    waiting.removeFirst().resume()
+    calls[call]?.waiting.removeFirst().resume()
   }
 }

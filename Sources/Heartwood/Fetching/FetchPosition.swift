@@ -19,7 +19,8 @@ extension FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that is in no context. Insert it first."
+        "A page cannot begin after an object that is in no context. Call `after` before the "
+          + "deletion of the object is saved."
       )
     }
     let model = context.model

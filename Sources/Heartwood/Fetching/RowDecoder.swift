@@ -46,7 +46,13 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// Decodes a value of one of the basic types, for which `value` builds no path unless it fails.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
-    let found = try columns.value(key, in: node, codingPath).value
+    let (found, property) = try columns.value(key, in: node, codingPath)
+    guard property?.isAttribute == true else {
+      throw ValueContainer.mismatch(
+        type, codingPath + [key],
+        "An object cannot be decoded as \(type). Decode it as a structure, or as its "
+          + "ManagedObjectID.")
+    }
     if let value = try? Value(storedValue: found) { return value }
     return try value(key).attribute(type)
   }
@@ -149,8 +155,8 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
     do { return try Value(storedValue: value) } catch {
       throw Self.mismatch(
         type, codingPath,
-        "The attribute's value \(value.text ?? "nil") is not one of \(type). Declare the property "
-          + "with the type of the attribute.")
+        "\(type) has no value \(value.text ?? "nil"). Declare the property with the type of the "
+          + "attribute, or as its raw value if stored values may be unknown.")
     }
   }
 

@@ -5,39 +5,42 @@ struct ExportedColumns {
   struct Column {
     let property: PropertyDescription
     let expression: QueryExpression
-    /// The attribute whose value is exported, or `nil` if it is the ID of an object.
+    /// The attribute whose value is exported: the property itself, or a unique attribute of the
+    /// object to which it refers.
+    let attribute: PropertyDescription
+    /// The key of the value in an object of its own, or `nil` if the value stands alone.
     ///
-    /// It is the property itself, or the unique attribute of the object to which it refers.
-    let attribute: PropertyDescription?
+    /// A unique value alone names an object only if its class has no other unique attribute.
+    let key: ImportKey?
   }
 
   let columns: [Column]
-  let space: ManagedObjectID.Space
 
-  /// Selects the attributes and the to-one relationships of an entity.
+  /// Selects the attributes of an entity, and the to-one relationships to classes with unique
+  /// attributes.
   init(_ entity: EntityDescription, _ model: StoreModel) {
-    space = model.space
     columns = entity.properties.compactMap { property in
       let path = QueryExpression.property(.variable(0), .name(property.name))
       if property.isAttribute {
-        return Column(property: property, expression: path, attribute: property)
+        return Column(property: property, expression: path, attribute: property, key: nil)
       }
       guard property.isReference else { return nil }
       let target = property.storage.destination.flatMap { model.schema.entity(of: $0) }
       let unique = target?.uniqueProperties ?? []
-      guard unique.count == 1 else {
-        return Column(property: property, expression: path, attribute: nil)
+      let required = unique.first {
+        if case .attribute(_, isOptional: false) = $0.kind { true } else { false }
       }
+      guard let attribute = required ?? unique.first else { return nil }
       return Column(
-        property: property, expression: .property(path, .name(unique[0].name)),
-        attribute: unique[0])
+        property: property, expression: .property(path, .name(attribute.name)),
+        attribute: attribute, key: unique.count > 1 ? ImportKey(attribute.name) : nil)
     }
   }
 
   /// Returns the text of a value in a CSV field, or `nil` for a missing value.
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     if value.isNull { return nil }
-    let field = ExportedValue(value: value, column: column, space: space)
+    let field = ExportedValue(value: value, attribute: column.attribute)
     let json = try encoder.encode([field])
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
     guard text.hasPrefix("\"") else { return text }
@@ -53,8 +56,14 @@ struct ExportedRow: Encodable {
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: ImportKey.self)
     for (column, value) in zip(columns.columns, values) {
-      let field = ExportedValue(value: value, column: column, space: columns.space)
-      try container.encode(field, forKey: ImportKey(column.property.name))
+      let field = ExportedValue(value: value, attribute: column.attribute)
+      let name = ImportKey(column.property.name)
+      guard let key = column.key, !value.isNull else {
+        try container.encode(field, forKey: name)
+        continue
+      }
+      var object = container.nestedContainer(keyedBy: ImportKey.self, forKey: name)
+      try object.encode(field, forKey: key)
     }
   }
 }
@@ -62,32 +71,31 @@ struct ExportedRow: Encodable {
 /// A value of an export.
 private struct ExportedValue: Encodable {
   let value: StoredValue
-  let column: ExportedColumns.Column
-  let space: ManagedObjectID.Space
+  let attribute: PropertyDescription
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch value {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
-    case .integer(let value) where column.attribute == nil:
-      try container.encode(ManagedObjectID(ObjectNumber(bits: value), space))
     case .integer(let value): try container.encode(value)
     case .largeInteger(let value): try container.encode(value)
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
       // The shortest text of a `Float` is not that of the equal `Double`.
-      if column.attribute?.fieldStorageType == .float {
+      if attribute.fieldStorageType == .float {
         try container.encode(Float(double))
       } else {
         try container.encode(double)
       }
     case .date: try container.encode(Date(storedValue: value))
     case .uuid: try container.encode(UUID(storedValue: value))
-    case .string where column.attribute?.fieldStorageType == .decimal:
+    case .string where attribute.fieldStorageType == .decimal:
       try container.encode(Decimal(storedValue: value))
     case .string(let text): try container.encode(text)
-    case .bytes(let bytes) where column.attribute?.fieldStorageType == .json:
+    case .bytes(let bytes) where attribute.fieldStorageType == .json:
+      // The encoder's formats also apply to dates and data within the value.
+      if try attribute.storage.encode(value, to: &container) { return }
       try container.encode(JSONCoding.decoder.decode(JSONText.self, from: Data(bytes)))
     case .bytes(let bytes): try container.encode(Data(bytes))
     }

@@ -18,8 +18,8 @@ public struct ImportOptions: Sendable {
   /// The path of the array that contains the elements, such as `features`, or `nil` if the text is
   /// an array, or one value after another as in JSON lines.
   public var elements: String?
-  /// The format of dates.
-  public var dateDecodingStrategy = JSONDecoder.DateDecodingStrategy.iso8601
+  /// The format of dates; by default ISO 8601, with or without fractions of seconds.
+  public var dateDecodingStrategy = ExactDates.decoding
   /// The format of `Data`.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
   /// What happens to an element that cannot be imported.
@@ -36,11 +36,15 @@ public struct ImportOptions: Sendable {
 public struct ImportReport: Sendable {
   /// The reason why an element was not imported.
   public struct Refusal: Sendable {
+    /// The position of the element.
+    public let position: Int
     /// The path of the value, such as `[3].properties.mag`.
     public let path: String
     /// The error.
     public let error: any Error
   }
+
+  // The counts are of elements, whatever a merge policy does with their objects.
 
   /// The number of elements that became new objects.
   public internal(set) var insertedCount = 0
@@ -50,14 +54,17 @@ public struct ImportReport: Sendable {
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0
-  /// The first elements that were not imported, at most 100.
+  /// The elements that were not imported, in order; at most 100, although ``refusedCount`` counts
+  /// all of them.
   public internal(set) var refusals: [Refusal] = []
 
   /// The number of all elements.
   public var elementCount: Int { insertedCount + updatedCount + unchangedCount + refusedCount }
 
-  mutating func refuse(_ path: String, _ error: any Error) {
+  mutating func refuse(_ position: Int, _ path: String, _ error: any Error) {
     refusedCount += 1
-    if refusals.count < 100 { refusals.append(Refusal(path: path, error: error)) }
+    if refusals.count < 100 {
+      refusals.append(Refusal(position: position, path: path, error: error))
+    }
   }
 }

@@ -12,6 +12,8 @@ struct ImportRun {
   private let decoder = JSONDecoder()
   private var elements: JSONElements
   private var report = ImportReport()
+  /// The objects that the current element has created or changed.
+  private var touched: [ManagedObject] = []
 
   /// The number of elements that are saved together.
   private static let batchCount = 1000
@@ -41,15 +43,20 @@ struct ImportRun {
           isFinished = true
           break
         }
-        try refusingErrors(at: position) { run in
-          let row = try run.decoder.decode(ImportedElement.self, from: Data(element)).row
+        do {
+          let row = try decoder.decode(ImportedElement.self, from: Data(element)).row
           batch.append((position, row))
+        } catch {
+          // An earlier element may be invalid too, and is reported first.
+          if options.invalidElements == .stop { try save(batch) }
+          try refuse(position, error)
         }
         position += 1
       }
       try save(batch)
       options.progress?(position, elements.byteCount)
     }
+    report.refusals.sort { $0.position < $1.position }
     return report
   }
 
@@ -60,8 +67,11 @@ struct ImportRun {
     guard (try? saveTogether(batch[...])) == nil else { return }
     for position in batch.indices {
       context.reset()
-      try refusingErrors(at: batch[position].position) { run in
-        try run.saveTogether(batch[position...position])
+      do { try saveTogether(batch[position...position]) } catch let error as StorageError {
+        // The store has failed, which is not the fault of the element.
+        throw error
+      } catch {
+        try refuse(batch[position].position, error)
       }
     }
   }
@@ -73,10 +83,18 @@ struct ImportRun {
     let before = report
     do {
       for element in batch {
+        touched = []
+        defer { touched = [] }
         switch try apply(element.row, matching: property).outcome {
         case .inserted: report.insertedCount += 1
         case .updated: report.updatedCount += 1
         case .unchanged: report.unchangedCount += 1
+        }
+        // Each element must be valid by itself, so that a later one cannot correct it.
+        for object in touched {
+          do { try object.validate() } catch {
+            throw context.validationFailure(of: object, error)
+          }
         }
       }
       try context.save()
@@ -86,17 +104,10 @@ struct ImportRun {
     }
   }
 
-  /// Runs `body`, and reports an error or throws it, as the options demand, with its path.
-  private mutating func refusingErrors(
-    at position: Int, _ body: (inout ImportRun) throws -> Void
-  ) throws {
-    do { try body(&self) } catch let error as StorageError {
-      // The store has failed, which is not the fault of the element.
-      throw error
-    } catch {
-      guard options.invalidElements == .skip else { throw Self.invalid(position, error) }
-      report.refuse(Self.path(of: error, position), error)
-    }
+  /// Reports the error of an element or throws it, as the options demand, with its path.
+  private mutating func refuse(_ position: Int, _ error: any Error) throws {
+    guard options.invalidElements == .skip else { throw Self.invalid(position, error) }
+    report.refuse(position, Self.path(of: error, position), error)
   }
 
   private static func path(of error: any Error, _ position: Int) -> String {
@@ -118,12 +129,13 @@ struct ImportRun {
     if let error = error as? ObjectGraphError {
       if error.kind == .invalidElement { return error }
       reason = error.message
-    } else if case .typeMismatch(_, let context)? = error as? DecodingError {
-      reason = context.debugDescription
-    } else if case .valueNotFound(_, let context)? = error as? DecodingError {
-      reason = context.debugDescription
-    } else if case .dataCorrupted(let context)? = error as? DecodingError {
-      reason = context.debugDescription
+    } else {
+      switch error as? DecodingError {
+      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+        .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
+        if !context.debugDescription.isEmpty { reason = context.debugDescription }
+      default: break
+      }
     }
     return ObjectGraphError(
       .invalidElement,
@@ -133,7 +145,7 @@ struct ImportRun {
 
   // MARK: Objects
 
-  private func apply(
+  private mutating func apply(
     _ row: ImportedRow, matching property: PropertyDescription
   ) throws -> (object: ManagedObject, outcome: Outcome) {
     guard let key = row.attributes.first(where: { $0.property === property }), !key.value.isNull
@@ -146,6 +158,7 @@ struct ImportRun {
             + "found."))
     }
     let (object, isNew) = try object(of: row.plan.entity, with: key.value, of: property)
+    touched.append(object)
     var isChanged = false
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
       try object.assign(value, property)
@@ -181,7 +194,7 @@ struct ImportRun {
     return (object, true)
   }
 
-  private func target(
+  private mutating func target(
     _ target: ImportedRow.Target, path: [any CodingKey]
   ) throws -> ManagedObject {
     switch target {

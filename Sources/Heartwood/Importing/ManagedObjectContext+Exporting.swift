@@ -11,13 +11,15 @@ extension ManagedObjectContext {
   ///
   /// All rows are of one generation, and unsaved changes are included unless the request excludes
   /// them. A relationship is exported as the value of the unique attribute of its object or, if
-  /// there is not exactly one such attribute, as the URI of its ID. An import reads what this
-  /// method has written as JSON. Properties that only a subclass has are left out.
+  /// there are several, as a JSON object with one of them. An import reads what this method has
+  /// written as JSON. Relationships to objects without unique attributes are left out, and so are
+  /// the classes of objects and the properties that only a subclass has: export each class by
+  /// itself.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
-  ///   - dates: The format of dates, except those within `Codable` values.
+  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
   ///   - output: A closure that is called with one piece of the text after the other, in UTF-8.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; errors of `output`.
@@ -26,7 +28,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func export<M: ManagedObject>(
     _ request: FetchRequest<M>, as format: ExportFormat,
-    dates: JSONEncoder.DateEncodingStrategy = .iso8601, to output: (Data) throws -> Void
+    dates: JSONEncoder.DateEncodingStrategy? = nil, to output: (Data) throws -> Void
   ) throws -> Int {
     let storeContext = otherStoreContext(for: M.self) ?? self
     let entity = try storeContext.model.schema.requiredEntity(of: M.self)
@@ -58,13 +60,13 @@ private final class ExportWriter {
   private static let pieceByteCount = 1 << 16
 
   init(
-    _ format: ExportFormat, _ columns: ExportedColumns, _ dates: JSONEncoder.DateEncodingStrategy,
+    _ format: ExportFormat, _ columns: ExportedColumns, _ dates: JSONEncoder.DateEncodingStrategy?,
     _ output: @escaping (Data) throws -> Void
   ) {
     self.format = format
     self.columns = columns
     self.output = output
-    encoder.dateEncodingStrategy = dates
+    encoder.dateEncodingStrategy = dates ?? ExactDates.encoding
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = JSONCoding.encodedFloats
   }

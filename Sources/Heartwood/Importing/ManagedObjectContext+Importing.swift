@@ -68,7 +68,8 @@ extension ManagedObjectContext {
   ///   - keyPath: An attribute that is declared unique by itself.
   ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; errors of `chunks` and of the file.
+  /// - Throws: The same errors as the import of `Data`; errors of `chunks` and of the file;
+  ///   `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Chunks>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from chunks: Chunks,
@@ -77,6 +78,8 @@ extension ManagedObjectContext {
   where Chunks: AsyncSequence, Chunks.Element: Sequence, Chunks.Element.Element == UInt8 {
     let file = try TemporaryFile()
     for try await chunk in chunks { try file.append(chunk) }
+    // A cancelled sequence may just end.
+    try Task.checkCancellation()
     return try upsert(type, matching: keyPath, options, file.reader())
   }
 
@@ -90,6 +93,7 @@ extension ManagedObjectContext {
   ) async throws -> ImportReport where Bytes: AsyncSequence, Bytes.Element == UInt8 {
     let file = try TemporaryFile()
     for try await byte in bytes { try file.append(CollectionOfOne(byte)) }
+    try Task.checkCancellation()
     return try upsert(type, matching: keyPath, options, file.reader())
   }
 

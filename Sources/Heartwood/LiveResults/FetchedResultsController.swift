@@ -198,12 +198,18 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
+  /// Calls its argument, which notifies tracked observers of a change to the list, for example
+  /// within an animation.
+  package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
+
   private func notifyObservers(of change: ResultsChange) {
     stream.notifyObservers(of: change)
     changeHandler?(change)
     guard !change.difference.isEmpty else { return }
-    registrar.withMutation(of: self, keyPath: \.fetchedObjects) {}
-    if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
+    updates {
+      registrar.withMutation(of: self, keyPath: \.fetchedObjects) {}
+      if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
+    }
   }
 
   /// Merges changes if automatic merging is on, and returns the list.
@@ -236,6 +242,22 @@ extension FetchedResultsController: RandomAccessCollection {
 
   /// The object at a position; the same as ``object(at:)-(Int)``.
   public subscript(position: Int) -> M { object(at: position) }
+
+  /// Returns an iterator over the objects that the list contains now.
+  ///
+  /// The list may change during the iteration. Objects that no longer exist are omitted.
+  ///
+  /// - Complexity: O(objects) for the numbers of the objects, which are loaded one by one.
+  public func makeIterator() -> AnyIterator<M> {
+    guard let list = currentList() else { return AnyIterator { nil } }
+    var numbers = list.numbers().makeIterator()
+    return AnyIterator {
+      while let number = numbers.next() {
+        if let object = list.object(number) as? M { return object }
+      }
+      return nil
+    }
+  }
 
   /// Returns the position of an object, or `nil` if it is not in the list.
   ///

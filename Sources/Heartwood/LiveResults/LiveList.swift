@@ -89,6 +89,12 @@ final class LiveList {
     }
   }
 
+  /// Returns an object that is or was in the list, or `nil` if it no longer exists.
+  func object(_ number: ObjectNumber) -> ManagedObject? {
+    if let position = position(of: number) { return objects(in: position..<position + 1).first }
+    return feed.storeContext.registeredObject(number) ?? feed.load([number]).first
+  }
+
   private func isUsable(_ entry: Entry) -> Bool {
     guard let object = entry.object else { return false }
     return object.source === feed.storeContext && object.number == entry.number

@@ -22,6 +22,12 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// - Throws: `DecodingError` if the format contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
+  /// Encodes a stored `Codable` value of the attribute as its type does.
+  ///
+  /// - Returns: `false` if this version of the type cannot decode the value, which is not encoded.
+  static func encode(
+    _ value: StoredValue, to container: inout any SingleValueEncodingContainer
+  ) throws -> Bool
   /// Sets the attribute at a location in memory.
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
@@ -62,5 +68,8 @@ extension PropertyStorage {
   static func isValue(of type: Any.Type) -> Bool { true }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue { .null }
+  static func encode(
+    _ value: StoredValue, to container: inout any SingleValueEncodingContainer
+  ) throws -> Bool { false }
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {}
 }

@@ -179,6 +179,15 @@ extension Attribute: PropertyStorage {
     try Value.decodedValue(decoder)
   }
 
+  static func encode(
+    _ value: StoredValue, to container: inout any SingleValueEncodingContainer
+  ) throws -> Bool {
+    guard let known = try Value(known: value) as? any Encodable else { return false }
+    func encode(_ value: some Encodable) throws { try container.encode(OrderedValue(value)) }
+    try encode(known)
+    return true
+  }
+
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {
     location.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }

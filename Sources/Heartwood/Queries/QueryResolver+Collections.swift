@@ -41,7 +41,7 @@ extension QueryResolver {
     let (values, type) = try elements(collection)
     let condition = try with(variable, type) { () throws in try self.condition(test) }
     return QueryTerm(
-      collection.name, collection.type,
+      collection.name, .list(type),
       values: { scope in
         try values(scope).filter { element in
           scope.variables[variable] = element

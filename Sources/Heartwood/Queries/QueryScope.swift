@@ -70,7 +70,9 @@ final class QueryScope {
   /// Returns the value of a property of the subject.
   func own(_ location: PropertyLocation) throws -> StoredValue {
     guard let record else {
-      return try object.map { try Self.value(location.property, $0) } ?? .null
+      guard let object else { return .null }
+      if object.isDeleted { return try object.storedValue(location.property) }
+      return try Self.value(location.property, object)
     }
     guard find(location, in: record) else { return .null }
     guard let found = location.found else { return location.constant }

@@ -20,12 +20,16 @@ extension AttributeValue {
     let value: StoredValue
     do {
       value = try storedValue(container)
-      // Refuse raw values without a case, numbers out of range, and the like.
-      _ = try Self(storedValue: value)
     } catch let error as DecodingError {
       throw error
     } catch {
-      throw failure("The value is not one of \(Self.self).")
+      throw failure("The value cannot be read as \(storageType.phrase): \(error)")
+    }
+    do {
+      // Refuse raw values without a case, numbers out of range, and the like.
+      _ = try Self(storedValue: value)
+    } catch {
+      throw failure("\(Self.self) has no value \(value.text ?? "nil").")
     }
     return value
   }

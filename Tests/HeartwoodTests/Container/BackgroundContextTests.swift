@@ -81,6 +81,81 @@ struct BackgroundContextTests {
     }
   }
 
+  /// Adds 1 to the value of the counter, in a call that waits between reading and writing.
+  private func increment(_ background: BackgroundContext) async throws {
+    try await background.perform { context in
+      let counter = try #require(try context.fetch(FetchRequest<Counter>()).first)
+      let before = counter.value
+      try await Task.sleep(for: .milliseconds(2))
+      counter.value = before + 1
+      try context.save()
+    }
+  }
+
+  /// Random trees of calls: of this context and another one, awaited at once, in groups, or by
+  /// tasks that outlive the call.
+  private func call(
+    _ background: BackgroundContext, _ other: BackgroundContext, _ random: inout SeededGenerator,
+    depth: Int
+  ) async throws -> (count: Int, late: [Task<Void, any Error>]) {
+    guard depth > 0 else {
+      try await increment(background)
+      return (1, [])
+    }
+    let (kind, seed) = (random.below(4), random.next())
+    return try await background.perform { _ in
+      var random = SeededGenerator(seed: seed)
+      switch kind {
+      case 0:
+        let seed = random.next()
+        return try await other.perform { _ in
+          var random = SeededGenerator(seed: seed)
+          return try await call(background, other, &random, depth: depth - 1)
+        }
+      case 1:
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 { group.addTask { try await increment(background) } }
+          try await group.waitForAll()
+        }
+        return (4, [])
+      case 2:
+        let task = Task {
+          try await Task.sleep(for: .milliseconds(1))
+          try await increment(background)
+        }
+        let inner = try await call(background, other, &random, depth: depth - 1)
+        return (inner.count + 1, inner.late + [task])
+      default:
+        let first = try await call(background, other, &random, depth: depth - 1)
+        let second = try await call(background, other, &random, depth: depth - 1)
+        return (first.count + second.count, first.late + second.late)
+      }
+    }
+  }
+
+  @Test(.evidence("T-02"), .timeLimit(.minutes(1)), arguments: TestScale.seeds(quick: 3, all: 30))
+  func `no call runs between the reads and the writes of another one`(seed: UInt64) async throws {
+    let (background, other) = (container.newBackgroundContext(), container.newBackgroundContext())
+    try await background.perform { context in
+      _ = Counter(context: context)
+      try context.save()
+    }
+    // All callers nest the contexts in the same order, because opposite orders could block.
+    let expected = try await withThrowingTaskGroup(of: Int.self) { group in
+      for caller in 0..<4 as Range<UInt64> {
+        group.addTask {
+          var random = SeededGenerator(seed: seed * 10 + caller)
+          let result = try await call(background, other, &random, depth: 4)
+          for task in result.late { try await task.value }
+          return result.count
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    let value = try await background.perform { try $0.fetch(FetchRequest<Counter>()).first?.value }
+    #expect(value == expected)
+  }
+
   @Test(.evidence("T-08"))
   func `actors with executors of their own leave the threads of the pool free`() async throws {
     let semaphore = DispatchSemaphore(value: 0)

@@ -149,4 +149,16 @@ struct DecodedRowTests {
     struct Real: Decodable { let age: Double }
     #expect(try context.fetch(request, as: Real.self).map(\.age) == (0..<100).map(Double.init))
   }
+
+  @Test(.evidence("FO-10")) func `do not show the numbers of related objects`() throws {
+    struct Number: Decodable { let owner: Int }
+    struct Text: Decodable { let owner: String? }
+    for type in [Number.self, Text.self] as [any Decodable.Type] {
+      func fetch<Row: Decodable>(_ type: Row.Type) throws {
+        _ = try context.fetch(FetchRequest<Pet>(where: #Predicate { $0.owner != nil }), as: type)
+      }
+      let error = #expect(throws: DecodingError.self) { try fetch(type) }
+      #expect("\(error as Any)".contains("An object cannot be decoded as"))
+    }
+  }
 }

@@ -182,4 +182,28 @@ struct PagingTests {
       #expect(counted == all.count, "seed \(seed), round \(round)")
     }
   }
+
+  @Test(.evidence("FO-09"), arguments: [false, true])
+  func `pages continue after an object whose deletion is not saved yet`(isReversed: Bool) throws {
+    let order: SortOrder = isReversed ? .reverse : .forward
+    let sort = [
+      SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order),
+    ]
+    let all = try context.fetch(FetchRequest<Entry>(sort: sort)).map(\.free)
+    var request = FetchRequest<Entry>(sort: sort, limit: 100)
+    var found: [Int] = []
+    while let page = Optional(try context.fetch(request)), let last = page.last {
+      found += page.map(\.free)
+      context.delete(last)
+      request = try request.after(last)
+      #expect(found.count <= all.count)
+      if found.count > all.count { break }
+    }
+    #expect(found == all)
+    let last = try #require(try context.fetch(FetchRequest<Entry>(sort: sort)).last)
+    context.delete(last)
+    try context.save()
+    let error = #expect(throws: ObjectGraphError.self) { try request.after(last) }
+    #expect(error?.message.contains("before the deletion of the object is saved") == true)
+  }
 }

@@ -8,6 +8,14 @@ private struct Extra: Codable, Hashable, AttributeValue {
   var name: String
 }
 
+private struct Loan: Codable, Hashable, AttributeValue { var start: Date }
+
+/// A class with several unique attributes.
+private final class Site: ManagedObject {
+  @Attribute(.unique) var code: Int? = nil
+  @Attribute(.unique) var opened: Date = .distantPast
+}
+
 private final class Shelf: ManagedObject {
   @Attribute(.unique) var label: String = ""
 }
@@ -32,6 +40,10 @@ private final class Book: ManagedObject {
   @Attribute var words: [String] = []
   @Attribute var link: URL? = nil
   @Attribute var counts: [String: Int] = [:]
+  @Attribute var days: [Date] = []
+  @Attribute var loan: Loan? = nil
+  @Attribute var ratios: [Double] = []
+  @ToOne var site: Site?
   @ToOne var shelf: Shelf?
   @ToOne var room: Room?
 }
@@ -42,7 +54,7 @@ struct ExportTests {
 
   init() throws {
     let container = try PersistentContainer.inMemory(
-      schema: Schema(Book.self, Shelf.self, Room.self))
+      schema: Schema(Book.self))
     context = container.newContext()
   }
 
@@ -55,6 +67,16 @@ struct ExportTests {
       shelf.label = "shelf, \(number)"
       return shelf
     }
+    let places = [0.25, 0.5].map { seconds in
+      let place = Site(context: context)
+      place.opened = Date(timeIntervalSince1970: seconds)
+      return place
+    }
+    func date() -> Date {
+      let seconds = Double(generator.below(2_000_000_000)) - 500_000_000
+      let fractions = [0, 0.5, 0.001, Double(generator.below(1_000_000)) / 1_000_000, 1e-7]
+      return Date(timeIntervalSinceReferenceDate: seconds + fractions[generator.below(5)])
+    }
     func maybe<Value>(_ value: Value) -> Value? { generator.isTrue(in256: 128) ? value : nil }
     for number in 0..<count {
       let book = Book(context: context)
@@ -64,7 +86,11 @@ struct ExportTests {
       book.price = maybe(Decimal(generator.below(100_000)) / 100)
       book.weight = Float(generator.below(1000)) / 7
       book.rating = maybe([0.1, -0.0, 1e300, .infinity, 1e-300][generator.below(5)])
-      book.bought = Date(timeIntervalSince1970: Double(generator.below(2_000_000_000)))
+      book.bought = [date(), date(), .distantPast, .distantFuture][generator.below(4)]
+      book.days = [date(), date()]
+      book.loan = maybe(Loan(start: date()))
+      book.ratios = [-0.0, 0.1, .nan]
+      book.site = maybe(places[generator.below(2)])
       book.cover = maybe(Data([1, 2, 255]))
       book.large = .max - UInt64(number)
       book.isRead = generator.isTrue(in256: 128)
@@ -90,6 +116,10 @@ struct ExportTests {
       [
         "\(book.isbn)", book.title, book.subtitle ?? "-", "\(book.price as Any)",
         "\(book.weight)", "\(book.rating as Any)", "\(book.bought)", "\(book.cover as Any)",
+        "\(book.bought.timeIntervalSinceReferenceDate)",
+        "\(book.days.map(\.timeIntervalSinceReferenceDate))",
+        "\(book.loan?.start.timeIntervalSinceReferenceDate as Any)", "\(book.ratios)",
+        "\(book.site?.opened.timeIntervalSince1970 as Any)",
         "\(book.key)", "\(book.large)", "\(book.isRead)", "\(book.extra as Any)", "\(book.words)",
         "\(book.link as Any)", book.shelf?.label ?? "-",
         "\(book.counts.sorted { $0.key < $1.key })",
@@ -109,7 +139,7 @@ struct ExportTests {
       try JSONSerialization.jsonObject(
         with: Data((format == .json ? text : "[]").utf8)) is [Any])
     let copy = try PersistentContainer.inMemory(
-      schema: Schema(Book.self, Shelf.self, Room.self))
+      schema: Schema(Book.self))
     let other = copy.newContext()
     let report = try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8))
     #expect(report.insertedCount == count)
@@ -119,21 +149,23 @@ struct ExportTests {
   }
 
   @Test func `to CSV quote what has to be quoted`() throws {
-    let room = Room(context: context)
+    let place = Site(context: context)
+    place.opened = Date(timeIntervalSince1970: 1.75)
     let book = Book(context: context)
+    book.site = place
+    book.room = Room(context: context)
     (book.isbn, book.title, book.subtitle) = (3, "a,\"b\"\n", "")
-    (book.bought, book.room, book.weight) = (Date(timeIntervalSince1970: 0), room, 0.1)
+    (book.bought, book.weight) = (Date(timeIntervalSince1970: 0), 0.1)
     book.extra = Extra(list: [1], name: "x")
     try context.save()
     let key = book.key
-    let id = room.objectID.uriRepresentation
     #expect(
       try export(FetchRequest<Book>(), .csv) == """
         isbn,title,subtitle,price,weight,rating,bought,cover,key,large,isRead,extra,words,link,\
-        counts,shelf,room\r
+        counts,days,loan,ratios,site,shelf\r
         3,"a,""b""
-        ","",,0.1,,1970-01-01T00:00:00Z,,\(key),0,false,"{""list"":[1],""name"":""x""}",[],,{},,\
-        \(id)\r
+        ","",,0.1,,1970-01-01T00:00:00Z,,\(key),0,false,"{""list"":[1],""name"":""x""}",[],,{},[],\
+        ,[],1970-01-01T00:00:01.750Z,\r
 
         """)
   }

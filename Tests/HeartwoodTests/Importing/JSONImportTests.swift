@@ -277,4 +277,52 @@ struct JSONImportTests {
     let files = try temporaryFiles
     #expect(files == [])
   }
+
+  @Test(.evidence("IE-01")) func `a cancelled download is not imported`() async throws {
+    let (stream, sender) = AsyncStream<Data>.makeStream()
+    let background = container.newBackgroundContext()
+    let task = Task {
+      try await background.perform { context in
+        try await context.upsert(Tremor.self, matching: \.code, from: stream)
+      }
+    }
+    sender.yield(Data(#"{"code": "a"}"#.utf8))
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try tremor("a") == nil)
+  }
+
+  /// Elements of few objects, some invalid, imported together, so that a later element of a batch
+  /// could correct an earlier one.
+  @Test(.evidence("IE-03"), arguments: TestScale.seeds(quick: 6, all: 100))
+  func `whether an element is refused does not depend on the others`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var (expected, refused): ([String: Double], [String]) = ([:], [])
+    let elements = (0..<12).map { position in
+      let code = "c\(random.below(3))"
+      let magnitude = random.isTrue(in256: 80) ? 99 : Double(position)
+      if magnitude == 99 { refused.append("[\(position)]") } else { expected[code] = magnitude }
+      return "{\"code\": \"\(code)\", \"magnitude\": \(magnitude)}"
+    }
+    let report = try upsert(elements.joined(separator: "\n")) { $0.invalidElements = .skip }
+    #expect(report.refusals.map(\.path) == refused, "seed \(seed)")
+    let stored = try context.fetch(FetchRequest<Tremor>()).map { ($0.code, $0.magnitude) }
+    #expect(Dictionary(uniqueKeysWithValues: stored) == expected.mapValues { $0 as Double? })
+    guard let first = refused.first else { return }
+    let error = #expect(throws: ObjectGraphError.self) {
+      try upsert(elements.joined(separator: "\n") + "\n{\"code\": 1}")
+    }
+    #expect(error?.message.hasPrefix("\(first) cannot be imported") == true)
+  }
+
+  @Test func `errors say what is wrong with a value`() throws {
+    for (text, reason) in [
+      (#"{"code": "a", "count": 40000}"#, "Int16 has no value 40000."),
+      (#"{"code": "a", "scale": "other"}"#, "has no value other."),
+      (#"{"code": 1}"#, "Expected to decode String"),
+    ] {
+      let error = #expect(throws: ObjectGraphError.self) { try upsert(text) }
+      #expect(error?.message.contains(reason) == true, "\(error as Any)")
+    }
+  }
 }

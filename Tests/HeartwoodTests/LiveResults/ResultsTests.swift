@@ -32,6 +32,40 @@ struct ResultsTests {
     }
   }
 
+  @Test(.evidence("LR-01"), arguments: [0, 1, 2, 3])
+  func `an iteration visits the objects that were listed when it began`(kind: Int) throws {
+    let results = FetchedResultsController(fetchRequest: ranked(), context: context)
+    try results.performFetch()
+    var seen: [Int] = []
+    for song in results {
+      seen.append(song.rank)
+      switch kind {
+      case 0: context.delete(song)
+      case 1: song.rank = -1
+      case 2: Song(context: context).rank = song.rank + 1
+      default:
+        context.delete(song)
+        try context.save()
+      }
+    }
+    #expect(seen == [10, 20, 30, 40])
+    #expect(results.count == [0, 0, 8, 0][kind] && Array(results).count == results.count)
+    // An object that others have deleted in the meantime is omitted.
+    guard kind == 2 else { return }
+    try context.save()
+    let iterator = results.makeIterator()
+    let first = try #require(iterator.next())
+    let other = fixture.context()
+    let second: Song = other.object(with: results[1].objectID)
+    other.delete(second)
+    try other.save()
+    context.refreshAllObjects()
+    var rest = 0
+    while iterator.next() != nil { rest += 1 }
+    #expect(rest == 6)
+    _ = first
+  }
+
   @Test(.evidence("LR-01"), .evidence("C-05"))
   func `a results controller removes objects that others have deleted`() throws {
     let results = FetchedResultsController(fetchRequest: ranked(), context: context)

@@ -97,6 +97,9 @@ struct CollectionAttributeTests {
     try expect(QueryPredicate(#Predicate { $0.words.isEmpty || $0.words.count == 2 })) {
       $0.words.isEmpty || $0.words.count == 2
     }
+    try expect(QueryPredicate(#Predicate { $0.scores.filter { $0 > score }.count == 1 })) {
+      $0.scores.filter { $0 > score }.count == 1
+    }
     try expect(QueryPredicate(#Predicate { $0.words.first == word })) { $0.words.first == word }
     try expect(QueryPredicate(#Predicate { $0.scores.contains(score) })) {
       $0.scores.contains(score)
