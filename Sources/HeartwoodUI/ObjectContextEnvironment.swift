@@ -30,11 +30,13 @@
   extension View {
     /// Makes the view context of a container the context of this view and of all views in it.
     ///
-    /// The context tracks observation from then on, so that views follow the objects they show.
+    /// From then on, the context tracks observation, so that views follow the objects they show,
+    /// and merges the commits of other contexts and processes automatically.
     @MainActor
     public func persistentContainer(_ container: PersistentContainer) -> some View {
       let context = container.viewContext
       context.tracksObservation = true
+      context.automaticallyMergesChangesFromParent = true
       return environment(\.objectContext, context).environment(\.persistentContainer, container)
     }
   }

@@ -21,6 +21,47 @@ struct ShownProgramTests {
         ),
         ("README+Engine", "1872: paid\n1872: shipped\n"),
         ("CoreData", "[\"bread\", \"milk\"]\n"),
+        (
+          "Examples+Notes",
+          """
+          refused
+          ["Call the cafe", "Café at nine"]
+          1 2
+          2 3
+
+          """
+        ),
+        (
+          "Examples+Server",
+          """
+          50 ["[50].degrees"]
+          25 25
+          [{"degrees":29,"id":29,"station":{"city":"Rome"}},\
+          {"degrees":28,"id":28,"station":{"city":"Oslo"}}]
+
+          """
+        ),
+        (
+          "Examples+Report",
+          """
+          3 new, 0 changed
+          Food       1 8.9
+          Travel     2 150.5
+          Travel     2 150.5
+          3 expenses exported
+          usage: report import FILE | show [PURPOSE] | export FILE
+          93
+
+          """
+        ),
+        (
+          "CoreData+Import",
+          """
+          Summer ["Sea 800", "Map 0", "Beach 640"]
+          3
+
+          """
+        ),
         ("Realm", "[\"Max\", \"Rex II\"]\n"),
         ("GRDB", "[\"Barbara, Red\"]\n"),
         (

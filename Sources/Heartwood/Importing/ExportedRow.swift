@@ -12,6 +12,8 @@ struct ExportedColumns {
     ///
     /// A unique value alone names an object only if its class has no other unique attribute.
     let key: ImportKey?
+    /// Whether a missing value does not mean that there is no object.
+    var omitsNull = false
   }
 
   let columns: [Column]
@@ -33,7 +35,8 @@ struct ExportedColumns {
       guard let attribute = required ?? unique.first else { return nil }
       return Column(
         property: property, expression: .property(path, .name(attribute.name)),
-        attribute: attribute, key: unique.count > 1 ? ImportKey(attribute.name) : nil)
+        attribute: attribute, key: unique.count > 1 ? ImportKey(attribute.name) : nil,
+        omitsNull: required == nil)
     }
   }
 
@@ -55,7 +58,7 @@ struct ExportedRow: Encodable {
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: ImportKey.self)
-    for (column, value) in zip(columns.columns, values) {
+    for (column, value) in zip(columns.columns, values) where !value.isNull || !column.omitsNull {
       let field = ExportedValue(value: value, attribute: column.attribute)
       let name = ImportKey(column.property.name)
       guard let key = column.key, !value.isNull else {
