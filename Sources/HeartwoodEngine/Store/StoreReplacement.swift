@@ -1,8 +1,8 @@
 /// The removal and the replacement of stores that no process has open.
 ///
 /// A store that is removed gets another name first, so that a crash leaves either the whole store
-/// or none at its path. If a crash interrupts a replacement before the new store is at the path, the
-/// next opening gives the old store its name back.
+/// or none at its path. If a crash interrupts a replacement before the new store is at the path,
+/// the next opening gives the old store its name back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64
