@@ -89,7 +89,7 @@ struct ShownProgramTests {
 
           """
         ),
-        ("Migration+Model", "incompatibleSchema true\n42, Blue\n[\"red\"]\n"),
+        ("Migration+Model", "42, Blue\n[\"red\"]\n"),
       ], every: 4))
   func `a document program produces the documented output`(name: String, output: String) throws {
     let scratch = try ScratchDirectory()

@@ -166,12 +166,12 @@ public final class PersistentContainer: Sendable {
   /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(
     author: String? = nil, pinnedTo token: QueryGenerationToken? = nil,
-    _ body: @Sendable (ManagedObjectContext) throws -> R
+    _ body: nonisolated(nonsending) @Sendable (ManagedObjectContext) async throws -> R
   ) async throws -> R {
     try await newBackgroundContext().perform { context in
       context.transactionAuthor = author
       try context.setQueryGenerationFrom(token)
-      return try body(context)
+      return try await body(context)
     }
   }
 }

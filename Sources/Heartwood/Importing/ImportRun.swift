@@ -91,7 +91,7 @@ struct ImportRun {
         case .unchanged: report.unchangedCount += 1
         }
         // Each element must be valid by itself, so that a later one cannot correct it.
-        for object in touched {
+        for object in touched where object.isInserted || object.isUpdated {
           do { try object.validate() } catch {
             throw context.validationFailure(of: object, error)
           }

@@ -56,17 +56,6 @@ func openTeams(at url: URL) throws -> PersistentContainer {
     Settings(context: context).colour = "red"
     try context.save()
 
-    // This stage omits a class from its first model.
-    var options = ContainerOptions()
-    let part = Schema(version: 1, V1.Person.self)
-    let schema = Schema(version: 2, Person.self, Team.self, Settings.self)
-    options.stages = [.custom(from: part, to: schema)]
-    do {
-      _ = try PersistentContainer(url: url, schema: schema, options: options)
-    } catch let error as ObjectGraphError {
-      print(error.kind, "\(error)".contains("Settings exists only in the store"))
-    }
-
     let new = try openTeams(at: url).newContext()
     for person in try new.fetch(FetchRequest<Person>()) {
       print("\(person.years), \(person.team?.name ?? "none")")

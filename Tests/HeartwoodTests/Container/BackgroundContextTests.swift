@@ -61,7 +61,10 @@ struct BackgroundContextTests {
         if case .failure(let error) = result { #expect(error is CancellationError) }
       }
     }
-    let value = try await background.perform { try $0.fetch(FetchRequest<Counter>()).first?.value }
+    let value = try await container.performBackgroundTask { context in
+      await Task.yield()
+      return try context.fetch(FetchRequest<Counter>()).first?.value
+    }
     #expect(value == 30)
   }
 
