@@ -144,6 +144,13 @@ package final class PosixFileSystem: FileSystem {
 
   // MARK: Directories
 
+  /// Returns a path without symbolic links, or the given path if there is nothing at it.
+  static func resolvingLinks(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {

@@ -107,7 +107,7 @@ extension Store {
     at path: String, busyTimeout: Duration = .seconds(1)
   ) throws {
     try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
-      .destroy(OpenSequence.trimmed(path))
+      .destroy(directory(path))
   }
 
   /// Moves a store to another path on the same volume.
@@ -126,7 +126,7 @@ extension Store {
     from source: String, to target: String, busyTimeout: Duration = .seconds(1)
   ) throws {
     try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
-      .move(OpenSequence.trimmed(source), to: OpenSequence.trimmed(target))
+      .move(directory(source), to: directory(target))
   }
 
   /// Replaces a store by another one, which moves there from its path on the same volume.
@@ -146,6 +146,11 @@ extension Store {
     at path: String, with source: String, busyTimeout: Duration = .seconds(1)
   ) throws {
     try StoreReplacement(PosixFileSystem(), busyMilliseconds: busyTimeout.milliseconds)
-      .replace(OpenSequence.trimmed(path), with: OpenSequence.trimmed(source))
+      .replace(directory(path), with: directory(source))
+  }
+
+  /// Returns the path of a directory itself, because renaming a link to it would not move it.
+  private static func directory(_ path: String) -> String {
+    PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -97,5 +98,19 @@ struct StoreReplacementTests {
     try expect(.notAStore) { try Store.replace(at: first, with: scratch.path(of: "none")) }
     try expect(.busy) { try Store.replace(at: first, with: first, busyTimeout: .zero) }
     try Store.replace(at: first, with: second)
+  }
+
+  @Test(.evidence("D19")) func `a link leads to the store itself`() throws {
+    let link = scratch.path(of: "link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: first)
+    try Store.replace(at: link, with: second)
+    #expect(try names == ["first", "link"])
+    #expect(try value(first) == [2] && value(link) == [2])
+    try Store.move(from: link, to: second)
+    #expect(try names == ["link", "second"])
+    try FileManager.default.removeItem(atPath: link)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: second)
+    try Store.destroy(at: link)
+    #expect(try names == ["link"])
   }
 }
