@@ -9,12 +9,6 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Tests are compiled without optimization, which takes longer than it saves while they run.
-let tested = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
-
-/// Tests that compute much are optimized, though for size, which compiles sooner than for speed.
-let optimizedTests = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
-
 let package = Package(
   name: "heartwood",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -45,34 +39,34 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HeartwoodEngineTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      swiftSettings: tested),
+      swiftSettings: settings),
     .testTarget(
       name: "TreeTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      swiftSettings: optimizedTests),
+      swiftSettings: settings),
     .testTarget(
       name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"],
-      swiftSettings: optimizedTests),
+      swiftSettings: settings),
     .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
-      exclude: ["Programs", "StandIns"], swiftSettings: tested),
+      exclude: ["Programs", "StandIns"], swiftSettings: settings),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      exclude: ["Golden"], swiftSettings: tested),
+      exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "SimulationTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwood-worker"],
-      swiftSettings: optimizedTests),
+      swiftSettings: settings),
     .executableTarget(
       name: "heartwood-worker", dependencies: ["HeartwoodTestSupport"], path: "Tests/Worker",
       swiftSettings: settings),
     .testTarget(
       name: "ToolTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
-      swiftSettings: tested),
+      swiftSettings: settings),
     .testTarget(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],
-      exclude: ["watch-in-tmux"], swiftSettings: tested),
+      exclude: ["watch-in-tmux"], swiftSettings: settings),
     // What users write, compiled as they do: with the compiler's own settings, and with all of it
     // on the main actor. Not executables, whose names could collide with those of a dependent.
     .target(name: "HeartwoodUsage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),
@@ -80,7 +74,7 @@ let package = Package(
       name: "HeartwoodUsageOnMainActor", dependencies: ["Heartwood"],
       path: "Tests/Contract/UsageOnMainActor",
       swiftSettings: [.defaultIsolation(MainActor.self)]),
-    .testTarget(name: "TidyTests", swiftSettings: tested),
+    .testTarget(name: "TidyTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
