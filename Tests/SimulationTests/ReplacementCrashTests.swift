@@ -42,7 +42,8 @@ struct ReplacementCrashTests {
   private func values(_ disk: SimulatedDisk) throws -> [UInt8?] {
     try ["/a", "/b", "/c"].map { path in
       // An interrupted replacement is undone when the store is opened.
-      guard try disk.list(path) != nil || disk.list(path + ".replaced") != nil else { return nil }
+      let former = path + ".heartwood-replaced"
+      guard try disk.list(path) != nil || disk.list(former) != nil else { return nil }
       let store = try Store(at: path, options: CrashHistory.options(), fileSystem: disk)
       try StoreFixture.expectSound(store)
       let value = try store.snapshot().keyspace("k")?.get(1)?.first

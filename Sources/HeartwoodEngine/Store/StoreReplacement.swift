@@ -12,8 +12,9 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  private static func removedPath(_ path: String) -> String { path + ".removed" }
-  private static func replacedPath(_ path: String) -> String { path + ".replaced" }
+  // The names are unlikely to be those of other stores, which would be taken for remains.
+  private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
+  private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 
   package func destroy(_ path: String) throws(StorageError) {
     try Self.undoInterrupted(at: path, fileSystem)
