@@ -29,7 +29,7 @@ struct SourceTests {
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Keys.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Loading.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Streaming.swift",
-    "Sources/Heartwood/Objects/Attribute.swift",
+    "Sources/Heartwood/Objects/Attribute.swift", "Sources/Heartwood/Objects/Composite.swift",
     "Sources/Heartwood/Objects/ObjectMemory.swift",
     "Sources/Heartwood/Objects/OrderedToMany.swift",
     "Sources/Heartwood/Objects/ToMany.swift",

@@ -148,4 +148,11 @@ extension ManagedObjectContext: Observable {
   func didChange(_ object: ManagedObject, _ property: PropertyDescription) {
     observer?.notify(ofChangeTo: object, property)
   }
+
+  func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    discardNoOpEdit(of: object, property)
+    object.notifyIfObserved(property)
+  }
 }

@@ -75,13 +75,18 @@ final class RowColumns {
     return Column(node: node, name: name, property: property)
   }
 
+  /// Returns whether a name is that of a composite attribute of a node.
+  func isComposite(_ name: String, in node: Int) -> Bool { nodes[node].entity.isComposite(name) }
+
   func contains(_ name: String, in node: Int) -> Bool {
     position(of: name, in: node) != nil || column(name, of: node) != nil
   }
 
-  /// The names of the columns that a node can have.
-  func names(of node: Int) -> [String] {
-    nodes[node].entity.properties.filter { $0.fieldStorageType != nil }.map(\.name)
+  /// Returns the names of the columns that a node can have, without a common prefix.
+  func names(of node: Int, prefix: String) -> [String] {
+    nodes[node].entity.properties.filter {
+      $0.fieldStorageType != nil && $0.name.hasPrefix(prefix)
+    }.map { String($0.name.dropFirst(prefix.count)) }
   }
 
   private func position(of name: String, in node: Int) -> Int? {
@@ -95,10 +100,12 @@ final class RowColumns {
   }
 
   /// Returns the value of a column in the current row, with the column's property.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the column, for which a container has the given key.
   func value(
-    _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
+    _ name: String, _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
   ) throws -> (value: StoredValue, property: PropertyDescription?) {
-    let name = key.stringValue
     if let position = position(of: name, in: node) {
       next = position + 1
       return (values[position], columns[position].property)

@@ -4,11 +4,14 @@ import Foundation
 struct RowDecoder: Decoder {
   let columns: RowColumns
   let node: Int
+  /// The name of the composite attribute to decode, with a separator; empty for an object.
+  var prefix = ""
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RowContainer(columns: columns, node: node, codingPath: codingPath))
+    KeyedDecodingContainer(
+      RowContainer(columns: columns, node: node, prefix: prefix, codingPath: codingPath))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -28,25 +31,47 @@ struct RowDecoder: Decoder {
 private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let columns: RowColumns
   let node: Int
+  let prefix: String
   let codingPath: [any CodingKey]
 
-  var allKeys: [Key] { columns.names(of: node).compactMap { Key(stringValue: $0) } }
+  var allKeys: [Key] {
+    columns.names(of: node, prefix: prefix).compactMap { Key(stringValue: $0) }
+  }
 
-  func contains(_ key: Key) -> Bool { columns.contains(key.stringValue, in: node) }
+  func contains(_ key: Key) -> Bool {
+    columns.contains(name(key), in: node) || columns.isComposite(name(key), in: node)
+  }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    try columns.value(key, in: node, codingPath).value.isNull
+    if columns.isComposite(name(key), in: node) { return false }
+    return try column(key).value.isNull
+  }
+
+  private func name(_ key: Key) -> String {
+    prefix.isEmpty ? key.stringValue : prefix + key.stringValue
+  }
+
+  private func column(_ key: Key) throws -> (value: StoredValue, property: PropertyDescription?) {
+    try columns.value(name(key), key, in: node, codingPath)
+  }
+
+  /// Returns the decoder of a composite attribute, or `nil` if the key is not that of one.
+  private func composite(_ key: Key) -> RowDecoder? {
+    guard columns.isComposite(name(key), in: node) else { return nil }
+    return RowDecoder(
+      columns: columns, node: node, prefix: name(key) + CompositeDescription.separator,
+      codingPath: codingPath + [key])
   }
 
   private func value(_ key: Key) throws -> ValueContainer {
-    let found = try columns.value(key, in: node, codingPath)
+    let found = try column(key)
     return ValueContainer(
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
   /// Decodes a value of one of the basic types, for which `value` builds no path unless it fails.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
-    let (found, property) = try columns.value(key, in: node, codingPath)
+    let (found, property) = try column(key)
     guard property?.isAttribute == true else {
       throw ValueContainer.mismatch(
         type, codingPath + [key],
@@ -73,7 +98,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try basic(type, key) }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    let (value, property) = try columns.value(key, in: node, codingPath)
+    if let decoder = composite(key) { return try Value(from: decoder) }
+    let (value, property) = try column(key)
     let isReference = property?.isReference ?? true
     guard isReference else { return try self.value(key).decode(type) }
     guard case .integer(let bits) = value else {
@@ -99,11 +125,13 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
-    let (value, property) = try columns.value(key, in: node, codingPath)
+    if let decoder = composite(key) { return decoder.container(keyedBy: type) }
+    let (value, property) = try column(key)
     guard !value.isNull else { throw ValueContainer.notFound(Nested.self, codingPath + [key]) }
     guard property?.isReference == true else {
       throw ValueContainer.mismatch(
-        Nested.self, codingPath + [key], "Only to-one relationships have keys of their own.")
+        Nested.self, codingPath + [key],
+        "Only to-one relationships and composite attributes have keys of their own.")
     }
     return try decoder(of: property, key).container(keyedBy: type)
   }

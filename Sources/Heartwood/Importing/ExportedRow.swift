@@ -8,6 +8,8 @@ struct ExportedColumns {
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
     /// object to which it refers.
     let attribute: PropertyDescription
+    /// The keys that lead to the value; several for an element of a composite attribute.
+    let keys: [ImportKey]
     /// The key of the value in an object of its own, or `nil` if the value stands alone.
     ///
     /// A unique value alone names an object only if its class has no other unique attribute.
@@ -24,7 +26,9 @@ struct ExportedColumns {
     columns = entity.properties.compactMap { property in
       let path = QueryExpression.property(.variable(0), .name(property.name))
       if property.isAttribute {
-        return Column(property: property, expression: path, attribute: property, key: nil)
+        return Column(
+          property: property, expression: path, attribute: property, keys: property.importKeys,
+          key: nil)
       }
       guard property.isReference else { return nil }
       let target = property.storage.destination.flatMap { model.schema.entity(of: $0) }
@@ -35,7 +39,8 @@ struct ExportedColumns {
       guard let attribute = required ?? unique.first else { return nil }
       return Column(
         property: property, expression: .property(path, .name(attribute.name)),
-        attribute: attribute, key: unique.count > 1 ? ImportKey(attribute.name) : nil,
+        attribute: attribute, keys: property.importKeys,
+        key: unique.count > 1 ? ImportKey(attribute.name) : nil,
         omitsNull: required == nil)
     }
   }
@@ -57,16 +62,16 @@ struct ExportedRow: Encodable {
   let values: [StoredValue]
 
   func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: ImportKey.self)
+    let container = encoder.container(keyedBy: ImportKey.self)
     for (column, value) in zip(columns.columns, values) where !value.isNull || !column.omitsNull {
       let field = ExportedValue(value: value, attribute: column.attribute)
-      let name = ImportKey(column.property.name)
-      guard let key = column.key, !value.isNull else {
-        try container.encode(field, forKey: name)
-        continue
+      var keys = column.keys
+      if let key = column.key, !value.isNull { keys.append(key) }
+      var object = container
+      for key in keys.dropLast() {
+        object = object.nestedContainer(keyedBy: ImportKey.self, forKey: key)
       }
-      var object = container.nestedContainer(keyedBy: ImportKey.self, forKey: name)
-      try object.encode(field, forKey: key)
+      try object.encode(field, forKey: keys[keys.count - 1])
     }
   }
 }

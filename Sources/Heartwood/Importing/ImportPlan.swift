@@ -26,17 +26,29 @@ final class ImportPlan: @unchecked Sendable {
     self.entity = entity
     self.schema = schema
     uniqueProperties = entity.uniqueProperties
-    for name in keys.keys where !entity.properties.contains(where: { $0.name == name }) {
+    for name in keys.keys
+    where !entity.isComposite(name) && !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(
         .unknownProperty,
         "\(entity.name) has no property called \(name), for which the import names a key. Use the "
           + "names of the class's properties.")
     }
     fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
-      let path: [String] =
-        keys[property.name].map { $0.split(separator: ".").map(String.init) } ?? [property.name]
-      return Field(property: property, keys: path.map { ImportKey($0) })
+      Field(property: property, keys: Self.path(of: property, keys))
     }
+  }
+
+  /// Returns the path of a property's value: the given one, or that of the composite attribute
+  /// whose element the property is, or the property's name.
+  private static func path(
+    of property: PropertyDescription, _ keys: [String: String]
+  ) -> [ImportKey] {
+    let names = property.importKeys
+    for count in stride(from: names.count, to: 0, by: -1) {
+      let name = names[..<count].map(\.stringValue).joined(separator: ".")
+      if let path = keys[name] { return ImportKey.path(path) + names[count...] }
+    }
+    return names
   }
 
   /// Returns the key of a property's value, for error messages.
@@ -63,8 +75,18 @@ struct ImportKey: CodingKey {
   let intValue: Int?
 
   init(_ name: String) { (stringValue, intValue) = (name, nil) }
+  /// Returns the keys in a path whose components are separated by dots.
+  static func path(_ text: String) -> [ImportKey] {
+    text.split(separator: ".").map { ImportKey(String($0)) }
+  }
+
   init(stringValue: String) { self.init(stringValue) }
   init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
+}
+
+extension PropertyDescription {
+  /// The keys that lead to the property's value; several for an element of a composite attribute.
+  var importKeys: [ImportKey] { ImportKey.path(name) }
 }
 
 /// The values of one JSON object.

@@ -11,6 +11,8 @@ final class EntityDescription: @unchecked Sendable {
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
   let properties: [PropertyDescription]
+  /// The composite attributes, whose elements are among the properties.
+  let composites: [CompositeDescription]
   /// The position of each property in the memory of an object, by slot.
   let memoryFields: [MemoryField]
   /// The properties that have a field in records, in the order of their slots.
@@ -45,7 +47,7 @@ final class EntityDescription: @unchecked Sendable {
 
   init(
     _ declared: Entity, type: AnyClass, position: Int, superentity: EntityDescription?,
-    properties: [PropertyDescription]
+    properties: [PropertyDescription], composites: [CompositeDescription]
   ) {
     name = declared.name
     isAbstract = declared.isAbstract
@@ -54,6 +56,7 @@ final class EntityDescription: @unchecked Sendable {
     self.position = position
     self.superentity = superentity
     self.properties = properties
+    self.composites = composites
     memoryFields = properties.map(\.memoryField)
     columns = properties.filter { $0.fieldStorageType != nil }
     relationships = properties.filter(\.isRelationship)
@@ -75,6 +78,23 @@ final class EntityDescription: @unchecked Sendable {
       return nil
     }
     return properties[Int(slotsByOffset[position])]
+  }
+
+  /// Returns the composite attribute at an offset in an object's memory, or `nil` if there is none.
+  func composite(at offset: Int) -> CompositeDescription? {
+    composites.first { properties[$0.slots.lowerBound].offset == offset }
+  }
+
+  /// Returns the properties that are the elements of the composite attribute at an offset.
+  func elements(ofCompositeAt offset: Int) -> ArraySlice<PropertyDescription> {
+    composite(at: offset).map { properties[$0.slots] } ?? []
+  }
+
+  /// Returns whether a name is that of a composite attribute, or of a composite element of one.
+  func isComposite(_ name: String) -> Bool {
+    guard !composites.isEmpty else { return false }
+    let prefix = name + CompositeDescription.separator
+    return properties.contains { $0.name.hasPrefix(prefix) }
   }
 
   /// The properties that the entity declares itself.

@@ -9,6 +9,8 @@ protocol PropertyStorage: SendableMetatype {
   static var destination: AnyClass? { get }
   /// The type of an attribute whose values are collections; `nil` for other properties.
   static var collection: (any CollectionAttributeValue.Type)? { get }
+  /// The structure whose elements are the properties of the model, instead of the property itself.
+  static var composite: (any CompositeValue.Type)? { get }
   /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
   /// record which level is `nil`.
   static var isNestedOptional: Bool { get }
@@ -64,6 +66,7 @@ extension PropertyStorage {
 
   static var destination: AnyClass? { nil }
   static var collection: (any CollectionAttributeValue.Type)? { nil }
+  static var composite: (any CompositeValue.Type)? { nil }
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }

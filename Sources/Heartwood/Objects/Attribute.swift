@@ -225,10 +225,24 @@ extension ManagedObject {
   /// Notifies the context that the property at the given offset is about to be set.
   @usableFromInline
   final func willWrite(at offset: Int) {
-    if source == nil, number.bits == 0 { return recordWrite(at: offset) }
+    guard prepareToWrite(at: offset), let property = entityDescription?.property(at: offset)
+    else { return }
+    willWrite(property)
+  }
+
+  /// Prepares for a write at the given offset, and returns whether the object belongs to a context.
+  final func prepareToWrite(at offset: Int) -> Bool {
+    if source == nil, number.bits == 0 {
+      recordWrite(at: offset)
+      return false
+    }
     requireContext()
     if state.contains(.fault) { source?.fire(self) }
-    guard let property = entityDescription?.property(at: offset) else { return }
+    return true
+  }
+
+  /// Notifies the context that a property is about to be set.
+  final func willWrite(_ property: PropertyDescription) {
     source?.willChange(self, property)
     if unreadable != nil { discardUnreadable(property) }
   }

@@ -1,4 +1,5 @@
-/// The memory layout of a class's stored properties, as reported by the Swift runtime.
+/// The memory layout of the stored properties of classes and structures, as reported by the Swift
+/// runtime.
 ///
 /// The layout includes properties without a wrapper, although they do not belong to the model. Such
 /// properties can have any type.
@@ -28,7 +29,12 @@ enum ClassLayout {
     return fields(of: superclass) + [own]
   }
 
-  private static func field(of type: AnyClass, at index: Int) -> Field {
+  /// Returns the stored properties of a structure.
+  static func fields(ofStructure type: Any.Type) -> [Field] {
+    (0..<fieldCount(type)).map { field(of: type, at: $0) }
+  }
+
+  private static func field(of type: Any.Type, at index: Int) -> Field {
     var details = FieldDetails()
     let fieldType = fieldType(type, index: index, details: &details)
     defer { details.free?(details.name) }

@@ -26,6 +26,12 @@ final class PropertyProbe: ObjectSource {
     let any: Any = prototype
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
+    if let last = probe.path.last,
+      let composite = last.entity.composite(at: last.property.offset)
+    {
+      guard let element = composite.element(at: keyPath, in: last.entity) else { return nil }
+      probe.path[probe.path.count - 1].property = element
+    }
     // If the last component is a computed property, the properties that its getter reads were
     // recorded instead. Compare the types to detect this case: the type of the last property read
     // usually differs from the type of the key path.
@@ -89,6 +95,7 @@ final class PropertyProbe: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
   func didRead(_ object: ManagedObject, _ property: PropertyDescription) {}
   func didChange(_ object: ManagedObject, _ property: PropertyDescription) {}
+  func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {}
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     nil
   }

@@ -49,7 +49,7 @@ struct SchemaBuilder {
       superentity = add(superclass)
       guard superentity != nil else { return nil }
     }
-    guard let properties = properties(of: type) else { return nil }
+    guard let (properties, composites) = properties(of: type) else { return nil }
     var declaration = type.entity
     // A class that does not override `entity` inherits the declaration of its superclass. Use the
     // name of the class instead.
@@ -58,13 +58,15 @@ struct SchemaBuilder {
     }
     let entity = EntityDescription(
       declaration, type: type, position: entities.count, superentity: superentity,
-      properties: properties)
+      properties: properties, composites: composites)
     entities.append(entity)
     declarations.append(declaration)
     return entity
   }
 
-  private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
+  private mutating func properties(
+    of type: ManagedObject.Type
+  ) -> (properties: [PropertyDescription], composites: [CompositeDescription])? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
     // Reverse the order of the classes: the wrappers of a subclass register before those of its
@@ -86,20 +88,57 @@ struct SchemaBuilder {
     }
     let others = (0..<Self.prototypeCount).map { _ in type.init() }
     var result: [PropertyDescription] = []
+    var composites: [CompositeDescription] = []
     for (field, entry) in zip(fields, ordered) {
-      if field.storage?.isNestedOptional == true {
-        fail(
-          "The type of \(type).\(field.name) is a nested optional, which cannot be stored. Declare "
-            + "the property with a simple optional.")
+      let parts = parts(of: field, entry, type)
+      if field.storage?.composite != nil, !parts.isEmpty {
+        composites.append(
+          CompositeDescription(
+            name: field.name, slots: result.count..<result.count + parts.count))
       }
-      let values = initialValues(field, ([object] + others), type)
-      result.append(
-        PropertyDescription(
-          name: field.name, slot: result.count, storage: entry.storage, offset: field.offset,
-          options: entry.options, initialValue: values[0],
-          isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0])))
+      for (field, entry) in parts {
+        result.append(description(of: field, entry, result.count, [object] + others))
+      }
     }
-    return result
+    return (result, composites)
+  }
+
+  /// Returns the elements of a composite attribute as fields of their own, or the field itself.
+  private mutating func parts(
+    of field: ClassLayout.Field, _ entry: PropertyRecorder.Entry, _ type: ManagedObject.Type
+  ) -> [(ClassLayout.Field, PropertyRecorder.Entry)] {
+    guard let composite = field.storage?.composite else { return [(field, entry)] }
+    do {
+      return try CompositeElement.elements(of: composite).map { element in
+        let name = field.name + CompositeDescription.separator + element.path
+        return (
+          ClassLayout.Field(
+            label: name, type: element.storage, offset: field.offset + element.offset),
+          PropertyRecorder.Entry(
+            storage: element.storage, options: element.options(field.name, entry.options))
+        )
+      }
+    } catch {
+      fail("\(type).\(field.name) is invalid. \(error.message)")
+      return []
+    }
+  }
+
+  private mutating func description(
+    of field: ClassLayout.Field, _ entry: PropertyRecorder.Entry, _ slot: Int,
+    _ objects: [ManagedObject]
+  ) -> PropertyDescription {
+    let type = Swift.type(of: objects[0])
+    if field.storage?.isNestedOptional == true {
+      fail(
+        "The type of \(type).\(field.name) is a nested optional, which cannot be stored. Declare "
+          + "the property with a simple optional.")
+    }
+    let values = initialValues(field, objects, type)
+    return PropertyDescription(
+      name: field.name, slot: slot, storage: entry.storage, offset: field.offset,
+      options: entry.options, initialValue: values[0],
+      isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
   /// The number of additional objects to create in order to find out whether declared values differ

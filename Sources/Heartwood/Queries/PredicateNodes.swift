@@ -37,19 +37,24 @@ extension PredicateExpressions.KeyPath: TranslatableNode {
 }
 
 /// A key path that is applied to an expression.
-private protocol PathNode {
+protocol PathNode {
+  var path: AnyKeyPath { get }
+  var base: Any { get }
   /// Returns whether the node reads a single property of `variable`.
   func isProperty(of variable: any VariableNode) -> Bool
 }
 
-private protocol VariableNode {
+protocol VariableNode {
   var key: PredicateExpressions.VariableID { get }
 }
 
 extension PredicateExpressions.Variable: VariableNode {}
 
 extension PredicateExpressions.KeyPath: PathNode {
-  fileprivate func isProperty(of variable: any VariableNode) -> Bool {
+  var path: AnyKeyPath { keyPath }
+  var base: Any { root }
+
+  func isProperty(of variable: any VariableNode) -> Bool {
     guard kind == nil, let root = root as? any VariableNode else { return false }
     return root.key == variable.key
   }

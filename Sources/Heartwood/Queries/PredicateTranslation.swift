@@ -100,6 +100,12 @@ final class PredicateTranslation {
   // MARK: Key paths
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
+    // The key path leads from a composite attribute to one of its elements.
+    if Swift.type(of: keyPath).rootType is any CompositeValue.Type,
+      let node = root as? any PathNode, let whole = node.path.appending(path: keyPath)
+    {
+      return try property(whole, of: node.base)
+    }
     let base = try expression(of: root)
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(

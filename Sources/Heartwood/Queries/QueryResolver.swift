@@ -18,7 +18,7 @@ final class QueryResolver {
   /// The number of variables that a scope must store, including the fetched object.
   private(set) var variableCount = 1
   /// Whether the predicate depends on objects other than the fetched object.
-  private(set) var dependsOnOtherObjects = false
+  var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
   /// The current numbers of the objects whose IDs are constants in the predicate.
@@ -113,6 +113,7 @@ final class QueryResolver {
 
   private func path(_ expression: QueryExpression) throws -> QueryTerm {
     switch expression {
+    case .property(let base, .name(let name)): return try property(name, of: base)
     case .property(let base, let property): return try self.property(property, of: resolve(base))
     case .quantified(let quantifier, let collection, let variable, let test):
       return try quantified(quantifier, collection, variable, test)
@@ -209,118 +210,9 @@ final class QueryResolver {
     return try body()
   }
 
-  // MARK: Properties
-
-  private func property(_ name: QueryProperty, of base: QueryTerm) throws -> QueryTerm {
-    if case .list(let element) = base.type, case .values(let values) = base.content {
-      return try property(name, ofEach: values, element, base.name)
-    }
-    let property = try property(name, of: base.type, base.name)
-    let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
-    guard case .value(let object) = base.content else {
-      throw Self.unsupported(
-        "\(path) cannot be read, because \(base.name) is not a single object. Use an expression "
-          + "that leads to one object.")
-    }
-    dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
-    let type = type(of: property)
-    if case .list = type {
-      dependsOnOtherObjects = true
-      return QueryTerm(path, type, values: { try $0.members(property, of: object($0)) })
-    }
-    guard base.isSubject else {
-      return QueryTerm(path, type) { try $0.value(property, of: object($0)) }
-    }
-    let location = PropertyLocation(property)
-    return QueryTerm(path, type, property: property) { try $0.own(location) }
-  }
-
-  private func property(
-    _ name: QueryProperty, ofEach objects: @escaping QueryTerm.Values, _ element: QueryType,
-    _ base: String
-  ) throws -> QueryTerm {
-    let property = try property(name, of: element, base)
-    let path = "\(base).\(property.name)"
-    let type = type(of: property)
-    if case .list = type {
-      return QueryTerm(
-        path, type,
-        values: { scope in
-          try objects(scope).flatMap { try scope.members(property, of: $0) }
-        })
-    }
-    if case .array(let collection) = type {
-      return QueryTerm(
-        path, .list(QueryType(collection.elementStorageType)),
-        values: { scope in
-          try objects(scope).flatMap {
-            try collection.elements(of: scope.value(property, of: $0))
-          }
-        })
-    }
-    return QueryTerm(
-      path, .list(type),
-      values: { scope in try objects(scope).map { try scope.value(property, of: $0) } })
-  }
-
-  private func property(
-    _ name: QueryProperty, of type: QueryType, _ base: String
-  ) throws -> PropertyDescription {
-    guard case .object(let known) = type, let entity = known else {
-      throw Self.unsupported(
-        "The predicate reads a property of \(base), which is \(type.phrase). Read only "
-          + "properties of objects whose class is known.")
-    }
-    let property: PropertyDescription
-    switch name {
-    case .known(let described, let owner):
-      guard entity.isKind(of: owner) || owner.isKind(of: entity),
-        described.slot < entity.properties.count
-      else {
-        throw ObjectGraphError(
-          .unknownProperty,
-          "\(described.name) is not a stored property of \(entity.name). Use a property that "
-            + "\(entity.name) declares or inherits.")
-      }
-      property = entity.properties[described.slot]
-    case .name(let name):
-      guard let found = entity.properties.first(where: { $0.name == name }) else {
-        throw ObjectGraphError(
-          .unknownProperty,
-          "\(entity.name) has no property \(name). Use the name of a stored property.")
-      }
-      property = found
-    }
-    guard property.isAttribute || property.isRelationship else {
-      throw ObjectGraphError(
-        .unknownProperty,
-        "\(entity.name).\(property.name) exists in memory only, so it cannot be used in a query. "
-          + "Filter the fetched objects by the property instead.")
-    }
-    recordReference(entity)
-    if let destination = property.storage.destination {
-      schema.entity(of: destination).map(recordReference)
-    }
-    return property
-  }
-
   /// Records that the predicate depends on objects of an entity.
-  private func recordReference(_ entity: EntityDescription) {
+  func recordReference(_ entity: EntityDescription) {
     if !referencedEntities.contains(where: { $0 === entity }) { referencedEntities.append(entity) }
-  }
-
-  private func type(of property: PropertyDescription) -> QueryType {
-    let destination = property.storage.destination.flatMap { schema.entity(of: $0) }
-    return switch property.kind {
-    case .attribute(.json, _):
-      property.storage.collection.map {
-        $0.elementStorageType == .json ? .opaque : .array($0)
-      } ?? .opaque
-    case .attribute(let storageType, _): QueryType(storageType)
-    case .toOne: .object(destination)
-    case .toMany: .list(.object(destination))
-    case .transient: .opaque
-    }
   }
 
   // MARK: Optional values

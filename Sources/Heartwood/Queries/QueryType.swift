@@ -36,6 +36,15 @@ indirect enum QueryType: Sendable {
     }
   }
 
+  /// The entity of an object, or of the objects in a list; `nil` if it is unknown, or for values.
+  var entity: EntityDescription? {
+    switch self {
+    case .object(let entity): entity
+    case .list(let element): element.entity
+    default: nil
+    }
+  }
+
   var isNumeric: Bool {
     switch self {
     case .integer, .number, .decimal: true

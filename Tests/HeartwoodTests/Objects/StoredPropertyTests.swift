@@ -61,6 +61,17 @@ private final class Part: ManagedObject {
   var text = ""
 }
 
+/// An enumeration whose values take no memory.
+private enum Sole: Int, AttributeValue { case only }
+
+private final class Weightless: ManagedObject {
+  @Attribute var first: Sole = .only
+  @Attribute var name: String = ""
+  @Attribute var second: Sole = .only
+  @Attribute var third: Sole = .only
+  @Attribute(.indexed) var count: Int = 0
+}
+
 private final class Nester: ManagedObject {
   @Attribute var depth: Int?? = nil
 }
@@ -114,6 +125,28 @@ struct StoredPropertyTests {
     #expect(object.flag == 255 && object.delegate === listener && object.listener.count == 4)
     #expect(object.last.count == 7 && object.pair.second is CancellationError)
     #expect(object.title == "title of 5" && object.handler(2) == 3)
+  }
+
+  @Test(.evidence("V-02"))
+  func `attributes that take no memory do not hide others`() throws {
+    let fixture = try GraphFixture(Schema(Weightless.self))
+    let context = fixture.context()
+    let object = Weightless(context: context)
+    try context.save()
+    object.name = "a"
+    object.first = .only
+    try context.save()
+    // Others change the row, so that this context's changes are merged into it.
+    try fixture.change(Weightless.self, object.objectID) { $0.name = "b" }
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    object.count = 7
+    object.third = .only
+    try context.save()
+    let found: Weightless = try #require(
+      try fixture.context().existingObject(with: object.objectID))
+    #expect(found.name == "b" && found.count == 7)
+    let request = FetchRequest<Weightless>(where: #Predicate { $0.count == 7 && $0.name == "b" })
+    #expect(try context.count(for: request) == 1)
   }
 
   @Test(.evidence("V-01"))

@@ -74,7 +74,8 @@ enum CrewAccess {
     case .size: .integer(team(object).size)
     case .jobTitle: .text(job(object).title)
     case .tagName: .optional(tag(object).name)
-    case .serial: .integer(badge(object).serial)
+    case .serial: .integer(badge(object).stamp.serial)
+    case .color: .optional(badge(object).stamp.ink.color)
     }
   }
 
@@ -94,7 +95,11 @@ enum CrewAccess {
     case .size: team(object).size = integer(value) ?? 0
     case .jobTitle: job(object).title = text(value) ?? ""
     case .tagName: tag(object).name = text(value)
-    case .serial: badge(object).serial = integer(value) ?? 0
+    case .serial: badge(object).stamp.serial = integer(value) ?? 0
+    case .color:
+      var stamp = badge(object).stamp
+      stamp.ink.color = text(value)
+      badge(object).stamp = stamp
     }
   }
 

@@ -73,8 +73,18 @@ final class CrewTag: ManagedObject {
   override class var entity: Entity { Entity("CrewTag") { Unique(\CrewTag.name) } }
 }
 
+/// A composite value, whose elements different contexts change.
+struct CrewStamp: CompositeValue {
+  var serial = 0
+  var ink = CrewInk()
+}
+
+struct CrewInk: CompositeValue {
+  var color: String? = nil
+}
+
 final class CrewBadge: ManagedObject {
-  @Attribute var serial: Int = 0
+  @Composite var stamp = CrewStamp()
   @ToOne var holder: CrewMember?
 }
 

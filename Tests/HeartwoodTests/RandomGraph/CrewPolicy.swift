@@ -14,12 +14,12 @@ enum CrewPolicy {
     case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false
     case "CrewTeam" where conflict.theirs == nil: conflict.isDeleted = true
     case "CrewBadge":
-      guard case .integer(let mine)? = conflict.mine["serial"],
-        case .integer(let base)? = conflict.base["serial"],
-        case .integer(let theirs)? = conflict.theirs?["serial"]
+      guard case .integer(let mine)? = conflict.mine["stamp.serial"],
+        case .integer(let base)? = conflict.base["stamp.serial"],
+        case .integer(let theirs)? = conflict.theirs?["stamp.serial"]
       else { return }
       if mine == unwantedSerial { conflict.isDeleted = true }
-      conflict.result["serial"] = .integer(theirs &+ mine &- base)
+      conflict.result["stamp.serial"] = .integer(theirs &+ mine &- base)
     case "CrewMember", "CrewChief":
       guard !conflict.isDeletedHere, let theirs = conflict.theirs else { return }
       conflict.result["note"] = theirs["note"]

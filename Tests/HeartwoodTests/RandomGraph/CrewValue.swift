@@ -99,12 +99,12 @@ enum CrewKind: Int, CaseIterable {
 /// An attribute of the random graph.
 enum CrewField: Int, CaseIterable {
   case code, number, weight, title, note, token, search, jobCount
-  case budget, teamName, size, jobTitle, tagName, plan, serial
+  case budget, teamName, size, jobTitle, tagName, plan, serial, color
 
   static let byKind: [[CrewField]] = [
     [.code, .number, .weight, .title, .note, .token, .search, .jobCount],
     [.code, .number, .weight, .title, .note, .token, .search, .jobCount, .budget],
-    [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial],
+    [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial, .color],
   ]
 
   /// The name of the attribute in the model.
@@ -112,6 +112,8 @@ enum CrewField: Int, CaseIterable {
     switch self {
     case .teamName, .tagName: "name"
     case .jobTitle: "title"
+    case .serial: "stamp.serial"
+    case .color: "stamp.ink.color"
     default: "\(self)"
     }
   }
@@ -124,7 +126,7 @@ enum CrewField: Int, CaseIterable {
   /// The value that a new object has.
   var initial: CrewValue {
     switch self {
-    case .code, .number, .note, .budget, .tagName, .token: .none
+    case .code, .number, .note, .budget, .tagName, .token, .color: .none
     case .weight: .number(0.0)
     case .plan: .plan(CrewPlan())
     case .title, .search, .teamName, .jobTitle: .text("")
@@ -140,7 +142,7 @@ enum CrewField: Int, CaseIterable {
     case .number, .budget: return .optional(one(CrewValue.numbers))
     case .weight: return .number(one(CrewValue.weights))
     case .title: return .text(one(CrewValue.titles))
-    case .note: return .optional(one(CrewValue.notes))
+    case .note, .color: return .optional(one(CrewValue.notes))
     case .token:
       let low = UInt8(choice % 251)
       return .token(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, low)))

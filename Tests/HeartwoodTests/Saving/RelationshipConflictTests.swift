@@ -264,7 +264,7 @@ struct RelationshipConflictTests {
     let writer = fixture.context()
     let (ada, bob) = (CrewMember(context: writer), CrewMember(context: writer))
     let (blue, red) = (CrewBadge(context: writer), CrewBadge(context: writer))
-    (blue.serial, red.serial) = (1, 2)
+    (blue.stamp.serial, red.stamp.serial) = (1, 2)
     red.holder = ada
     try writer.save()
     let context = fixture.context()
@@ -275,7 +275,7 @@ struct RelationshipConflictTests {
     try writer.save()
     try context.save()
     let stored = fixture.context()
-    let request = FetchRequest<CrewBadge>(sort: [SortDescriptor(\.serial)])
+    let request = FetchRequest<CrewBadge>(sort: [SortDescriptor(\.stamp.serial)])
     let badges = try stored.fetch(request)
     #expect(badges.map(\.holder?.objectID) == [bob.objectID, ada.objectID])
     #expect(badges.allSatisfy { $0.holder?.badge === $0 })

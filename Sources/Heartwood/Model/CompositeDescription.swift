@@ -1,0 +1,27 @@
+/// A composite attribute of an entity.
+struct CompositeDescription: Sendable {
+  /// The name of the attribute in the class.
+  let name: String
+  /// The slots of its elements.
+  let slots: Range<Int>
+
+  /// The text between the name of a composite attribute and that of its element.
+  static let separator = "."
+
+  /// Returns the element to which a key path leads through this attribute, or `nil` if the key path
+  /// ends with a computed property or with a composite value.
+  ///
+  /// A key path reveals the names of stored properties of structures only in its description.
+  func element(at keyPath: AnyKeyPath, in entity: EntityDescription) -> PropertyDescription? {
+    let text = "\(keyPath)"
+    let elements = entity.properties[slots].filter { property in
+      let path = property.name.dropFirst(name.count)
+      guard text.hasSuffix(path) else { return false }
+      // The component before the element must be the attribute itself. It is described by its name
+      // or, where the name is not available, by its address and type.
+      let before = text.dropLast(path.count)
+      return before.hasSuffix(Self.separator + name) || before.hasSuffix(">")
+    }
+    return elements.max { $0.name.utf8.count < $1.name.utf8.count }
+  }
+}

@@ -1,0 +1,127 @@
+/// A composite attribute of an object: a structure, each stored property of which is stored in a
+/// column of its own.
+///
+/// ```swift
+/// @Composite var address = Address()
+/// @Composite("home", renamedFrom: "house") var homeAddress = Address()
+/// ```
+///
+/// A composite attribute cannot be optional; declare the elements of the structure as optionals
+/// instead.
+///
+/// - Complexity: As for ``Attribute``, for each element. Mutating an element in place copies the
+///   structure, and with it a collection that is appended to.
+@propertyWrapper
+public struct Composite<Value: CompositeValue> {
+  @usableFromInline var stored: Value
+
+  /// Declares a composite attribute and its value in new objects.
+  ///
+  /// - Parameters:
+  ///   - wrappedValue: The value in new objects.
+  ///   - name: The attribute's name in the store; by default the name of the property. An element
+  ///     is called `name.element`.
+  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
+  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  public init(
+    wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
+    preservesValueOnDeletion: Bool = false
+  ) {
+    stored = wrappedValue
+    guard PropertyRecorder.isRecording else { return }
+    PropertyRecorder.recordWrapper(
+      Self.self,
+      PropertyOptions(
+        storedName: name, renamedFrom: renamedFrom, isPreservedOnDeletion: preservesValueOnDeletion)
+    )
+  }
+
+  /// Unavailable: composite attributes can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable,
+    message: "Composite attributes can be declared only in subclasses of ManagedObject."
+  )
+  public var wrappedValue: Value {
+    get { stored }
+    set { stored = newValue }
+  }
+
+  /// The attribute's value in an object.
+  ///
+  /// If the object is a fault, reading the attribute loads the object first. An element that is set
+  /// to the value of the object's row does not count as changed.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    @inline(__always) get {
+      if owner.hooks.contains(.reading) {
+        owner.willRead(compositeAt: ManagedObject.offset(of: storage, in: owner))
+      }
+      return owner[keyPath: storage].stored
+    }
+    @inline(__always) set {
+      let isReported = owner.hooks.contains(.writing)
+      if isReported {
+        owner.willWrite(compositeAt: ManagedObject.offset(of: storage, in: owner))
+      }
+      owner[keyPath: storage].stored = newValue
+      if isReported {
+        owner.didWrite(compositeAt: ManagedObject.offset(of: storage, in: owner))
+      }
+    }
+    @inline(__always) _modify {
+      if owner.hooks.contains(.reading) {
+        owner.willModify(at: ManagedObject.offset(of: storage, in: owner))
+      }
+      let isReported = owner.hooks.contains(.writing)
+      if isReported {
+        owner.willWrite(compositeAt: ManagedObject.offset(of: storage, in: owner))
+      }
+      var value = owner[keyPath: storage].stored
+      defer {
+        owner[keyPath: storage].stored = value
+        if isReported {
+          owner.didWrite(compositeAt: ManagedObject.offset(of: storage, in: owner))
+        }
+      }
+      yield &value
+    }
+  }
+}
+
+extension Composite: PropertyStorage {
+  /// Only the elements are stored.
+  static var kind: PropertyDescription.Kind { .transient }
+  static var composite: (any CompositeValue.Type)? { Value.self }
+}
+
+extension ManagedObject {
+  /// Prepares for a read of the composite attribute at the given offset.
+  @usableFromInline
+  final func willRead(compositeAt offset: Int) {
+    willModify(at: offset)
+    guard hooks.contains(.observed), !state.contains(.prototype) else { return }
+    for property in elements(at: offset) { source?.didRead(self, property) }
+  }
+
+  /// Notifies the context that the composite attribute at the given offset is about to be set.
+  @usableFromInline
+  final func willWrite(compositeAt offset: Int) {
+    guard prepareToWrite(at: offset) else { return }
+    for property in elements(at: offset) { willWrite(property) }
+  }
+
+  /// Notifies the context that the composite attribute at the given offset was set.
+  @usableFromInline
+  final func didWrite(compositeAt offset: Int) {
+    guard source != nil else { return }
+    for property in elements(at: offset) { source?.didWriteElement(self, property) }
+  }
+
+  private func elements(at offset: Int) -> ArraySlice<PropertyDescription> {
+    entityDescription?.elements(ofCompositeAt: offset) ?? []
+  }
+}

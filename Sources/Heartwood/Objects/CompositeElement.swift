@@ -1,0 +1,80 @@
+/// An element of a composite value, found in its structure.
+struct CompositeElement {
+  /// The names that lead to the element, separated by ``CompositeDescription/separator``.
+  let path: String
+  /// The paths of the element in earlier versions of the structure.
+  let formerPaths: [String]
+  /// The position in the structure's memory.
+  let offset: Int
+  /// The wrapper with the same memory layout as the element.
+  let storage: any PropertyStorage.Type
+
+  /// Returns the elements of a structure, including those of nested composite values.
+  ///
+  /// - Throws: `invalidModel` if the type is not a structure with elements that can be stored.
+  static func elements(
+    of type: any CompositeValue.Type
+  ) throws(ObjectGraphError) -> [CompositeElement] {
+    let fields = type is AnyClass ? [] : ClassLayout.fields(ofStructure: type)
+    guard !fields.isEmpty else {
+      throw ObjectGraphError(
+        .invalidModel,
+        "\(type) is not a structure with stored properties. Declare it as one.")
+    }
+    let former = type.formerElementNames
+    for name in former.keys where !fields.contains(where: { $0.label == name }) {
+      throw ObjectGraphError(
+        .invalidModel,
+        "formerElementNames of \(type) contains \(name), which is not one of its stored "
+          + "properties. Use their present names as keys.")
+    }
+    var result: [CompositeElement] = []
+    for field in fields {
+      let names = former[field.label] ?? []
+      if let nested = field.type as? any CompositeValue.Type {
+        result += try elements(of: nested).map { $0.within(field, names) }
+      } else if let value = field.type as? any AttributeValue.Type {
+        result.append(
+          CompositeElement(
+            path: field.label, formerPaths: names, offset: field.offset, storage: storage(value)))
+      } else {
+        throw ObjectGraphError(
+          .invalidModel,
+          "\(type).\(field.label) cannot be stored. Declare it with a type that attributes can "
+            + "have, or make its type a CompositeValue.")
+      }
+    }
+    return result
+  }
+
+  private static func storage<Value: AttributeValue>(
+    _: Value.Type
+  ) -> any PropertyStorage.Type { Attribute<Value>.self }
+
+  /// Returns this element of a nested value as an element of the structure that contains the value.
+  private func within(_ field: ClassLayout.Field, _ formerNames: [String]) -> CompositeElement {
+    let separator = CompositeDescription.separator
+    let paths = ([field.label] + formerNames).flatMap { name in
+      ([path] + formerPaths).map { name + separator + $0 }
+    }
+    return CompositeElement(
+      path: paths[0], formerPaths: Array(paths.dropFirst()), offset: field.offset + offset,
+      storage: storage)
+  }
+
+  /// Returns the options of the element's property.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the composite attribute.
+  ///   - options: The options with which the attribute is declared.
+  func options(_ name: String, _ options: PropertyOptions) -> PropertyOptions {
+    let separator = CompositeDescription.separator
+    let storedNames = ([options.storedName ?? name] + options.renamedFrom).flatMap { name in
+      ([path] + formerPaths).map { name + separator + $0 }
+    }
+    var result = options
+    result.storedName = storedNames[0]
+    result.renamedFrom = Array(storedNames.dropFirst())
+    return result
+  }
+}

@@ -1,0 +1,31 @@
+/// A structure whose stored properties are attributes of the objects that contain it.
+///
+/// ```swift
+/// struct Address: CompositeValue {
+///   var street = ""
+///   var city: String? = nil
+/// }
+///
+/// final class Person: ManagedObject {
+///   @Composite var address = Address()
+/// }
+/// ```
+///
+/// Each element of a composite attribute, that is, each stored property of the structure, has a
+/// column of its own. Key paths such as `\Person.address.city` can therefore be used in predicates,
+/// sort descriptors and indexes like those of other attributes. In format strings and change lists,
+/// the element is called `address.city`.
+///
+/// An element must have a type that attributes can have, or be a composite value itself. When an
+/// object is loaded, its elements are set directly; neither initialisers nor property observers of
+/// the structure are called.
+public protocol CompositeValue {
+  /// The names of elements in earlier versions of the structure, by their present names; empty by
+  /// default.
+  static var formerElementNames: [String: [String]] { get }
+}
+
+extension CompositeValue {
+  /// The names of elements in earlier versions of the structure; by default, none was renamed.
+  public static var formerElementNames: [String: [String]] { [:] }
+}
