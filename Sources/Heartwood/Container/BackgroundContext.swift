@@ -78,7 +78,7 @@ public actor BackgroundContext {
       await begin(within: call)
     }
     calls[call] = nil
-    context.processPendingChanges()
+    context.endEvent()
     end(within: outer)
     return try result.get()
   }

@@ -127,7 +127,7 @@ public final class PersistentContainer: Sendable {
     let new = newContext()
     new.automaticMergingChanged = { [weak self] isOn in self?.mergeIntoView(isOn) }
     new.scheduleProcessing = { [weak self] in
-      Task { @MainActor in self?.view?.context.processPendingChanges() }
+      Task { @MainActor in self?.view?.context.endEvent() }
     }
     view = ViewContext(new)
     return new

@@ -66,7 +66,7 @@ extension ManagedObjectContext {
 
   /// Registers an object in this context, and returns the relationships that were set before, while
   /// the object was in no context.
-  private func register(new object: ManagedObject) -> [Int: PendingRelated] {
+  func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
     // The object may have belonged to a context with another model.

@@ -87,6 +87,18 @@ public final class ManagedObjectContext {
   /// otherwise, `nil`.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
+  /// Whether the changes that one event makes are one undo group; `false` by default.
+  ///
+  /// In a view context, an event ends when the main actor is free; in a background context, at the
+  /// end of a `perform` block. In other contexts, the property has no effect.
+  public var groupsUndoByEvent = false
+  /// Whether a save discards the recorded changes, so that ``undo()`` reverts unsaved changes only;
+  /// `false` by default.
+  public var discardsUndoOnSave = false
+  /// A closure that is called at the first change of each undo group; `nil` by default.
+  ///
+  /// Another undo manager can use it to register an action that calls ``undo()``.
+  public var undoGroupBegan: (() -> Void)?
   /// The queues that receive the context's changes, one for each observer.
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
       let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
       push(to: parent)
-      forgetUndo()
+      keepUndoAfterSave()
       notifyObservers(of: didSave(written))
       for object in saved { object.didSave() }
       return
@@ -62,7 +62,12 @@ extension ManagedObjectContext {
     // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
     // have in the new generation.
     Self.dismiss(replacedObjects)
-    if hadChanges { forgetUndo() }
+    // A new object that became an existing row is no longer the object that the groups change.
+    if !replacedObjects.isEmpty {
+      forgetUndo()
+    } else if hadChanges {
+      keepUndoAfterSave()
+    }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
     // An existing row into which a new object was merged may have related objects that other
     // contexts added.

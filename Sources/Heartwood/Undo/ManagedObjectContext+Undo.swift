@@ -1,42 +1,6 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``; `false` by default.
-  ///
-  /// A save, ``rollback()`` and ``reset()`` discard the recorded changes.
-  public var tracksUndo: Bool {
-    get { undoLog != nil }
-    set {
-      confinement?.enter()
-      defer { confinement?.leave() }
-      guard newValue != tracksUndo else { return }
-      let log = newValue ? UndoLog() : nil
-      for storeContext in storeContexts {
-        storeContext.undoLog = log
-        storeContext.pendingValues = []
-        // Without these hooks, the setters of new objects would not report changes to the undo log.
-        for object in storeContext.inserted.all {
-          object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
-        }
-      }
-    }
-  }
-
-  /// Whether there are changes that ``undo()`` can revert.
-  public var canUndo: Bool { undoLog?.canUndo ?? false }
-  /// Whether there are changes that ``redo()`` can reapply.
-  public var canRedo: Bool { undoLog?.canRedo ?? false }
-
-  /// Ends the current group of changes, so that the next change starts another group.
-  ///
-  /// ``undo()`` reverts all changes of a group together.
-  public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
-
-  /// Reverts the last group of changes, if there is one.
-  public func undo() { revertGroup({ $0.beginUndo() }) }
-
-  /// Reapplies the last group that ``undo()`` reverted, unless there have been other changes since.
-  public func redo() { revertGroup({ $0.beginRedo() }) }
-
-  private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
+  /// Reverts the steps of a group, which `begin` returns.
+  func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let undoLog else { return }
@@ -63,15 +27,23 @@ extension ManagedObjectContext {
     case .deletion:
       if object.source === self {
         if deleted.contains(object), !object.isInaccessible { revive(object) }
-      } else if object.source == nil, !object.hasRow, !object.isDeleted {
-        restore(object)
+      } else if object.source == nil, !object.hasRow {
+        if object.isDeleted { insertAgain(object) } else { restore(object) }
       }
       for step in undoLog?.stepsWaiting(for: object) ?? [] { revert(step) }
       return
+    case .severed(_, let property, let members):
+      guard object.source === self else {
+        detachSevered(members, from: object, property)
+        undoLog?.wait(for: object, step)
+        return
+      }
+      for member in members where member.source !== self { undoLog?.wait(for: member, step) }
+      return rejoin(object, property, members)
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
-    // The object may since have become a fault or left the context.
-    guard object.source === self else { return }
+    // The object may have left the context. A later step may insert it again.
+    guard object.source === self else { undoLog?.wait(for: object, step); return }
     if object.isFault { fire(object) }
     guard !object.isFault, !object.isInaccessible else { return }
     switch step {
@@ -94,7 +66,7 @@ extension ManagedObjectContext {
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members): revertOrder(of: object, property, members)
     case .original(_, let property): restoreOriginalOrder(object, property)
-    case .insertion, .deletion: break
+    case .insertion, .deletion, .severed: break
     }
   }
 
@@ -346,6 +318,61 @@ extension ManagedObjectContext {
     inserted.remove(object)
     notifyObservers(of: object, as: \.deleted)
     abandon(object)
+  }
+
+  /// Inserts an object again, whose deletion was saved, with the values that it had.
+  private func insertAgain(_ object: ManagedObject) {
+    // It has awoken before, whether inserted or fetched.
+    object.state.insert(.hasAwoken)
+    _ = register(new: object)
+    for property in entity(of: object).properties where property.isAttribute {
+      object.recordAssignment(of: property)
+    }
+  }
+
+  /// Relates an object that was inserted again to the members that are in this context.
+  private func rejoin(
+    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    let inverse = object.entityDescription?.inverses[property.slot]?.property
+    for member in members where member.source === self && !member.isDeleted {
+      if property.isReference {
+        relate(object, property, to: member)
+      } else if let inverse, inverse.isReference {
+        relate(member, inverse, to: object)
+      } else {
+        addAgain(member, object, property, nil)
+      }
+    }
+  }
+
+  /// Clears references to an object that is about to get another ID, so that setting them again is
+  /// an edit.
+  private func detachSevered(
+    _ members: [ManagedObject], from object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
+      inverse.isReference
+    else { return }
+    for member in members where member.source === self && !member.isDeleted {
+      if member.isFault { fire(member) }
+      guard !member.isFault, case .object(object) = member.target(inverse) else { continue }
+      setToOne(member, inverse, nil)
+    }
+  }
+
+  /// Records the relationships that an object still has when its deletion is saved.
+  func recordSeveredRelationships(of object: ManagedObject) {
+    guard let undoLog else { return }
+    for property in object.entityDescription?.relationships ?? [] {
+      var related: [ManagedObject] = []
+      if !property.isReference {
+        related = object.members(property) ?? []
+      } else if case .object(let target) = object.target(property) {
+        related = [target]
+      }
+      if !related.isEmpty { undoLog.recordSevered(object, property, related) }
+    }
   }
 
   /// Reverts the removal of an object that was never saved.

@@ -19,13 +19,16 @@ final class UndoLog {
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
+    /// A saved deletion has ended a relationship that the delete rule kept.
+    case severed(ManagedObject, PropertyDescription, [ManagedObject])
 
     /// The object that was changed.
     var object: ManagedObject {
       switch self {
       case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
         .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _),
-        .original(let object, _), .insertion(let object), .deletion(let object):
+        .original(let object, _), .insertion(let object), .deletion(let object),
+        .severed(let object, _, _):
         object
       }
     }
@@ -53,9 +56,22 @@ final class UndoLog {
     case doing, undoing, redoing
   }
 
-  private var undoable: [[Step]] = []
-  private var redoable: [[Step]] = []
-  private var open: [Step] = []
+  /// The changes that are reverted together.
+  private struct Group {
+    var steps: [Step] = []
+    var name: String?
+
+    /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
+    mutating func compact(_ transform: (Step) -> Step?) { steps = steps.compactMap(transform) }
+  }
+
+  private var undoable: [Group] = []
+  private var redoable: [Group] = []
+  private var open = Group()
+  /// Called when the program makes the first change of a group.
+  var groupBegan: (() -> Void)?
+  /// The maximum number of groups that can be undone, or `nil` for no limit.
+  var limit: Int? { didSet { discardBeyondLimit() } }
   /// The attributes whose values the open group has recorded.
   ///
   /// Later values of these attributes are not recorded, because undo restores the first recorded
@@ -63,21 +79,38 @@ final class UndoLog {
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
   /// The steps that wait for an object to be restored, by that object.
-  private var waiting: [ObjectIdentifier: [Step]] = [:]
+  private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
+  private var severed: [Step] = []
   /// The saved objects whose deletion the current group has reapplied.
   private var deletedAgain: [ManagedObject] = []
 
-  var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
+  var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
   /// Whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
+  /// The name of the open group or, if it is empty, of the last group that can be undone.
+  var undoName: String? {
+    get { open.steps.isEmpty ? undoable.last?.name : open.name }
+    set {
+      if !open.steps.isEmpty {
+        open.name = newValue
+      } else if !undoable.isEmpty {
+        undoable[undoable.count - 1].name = newValue
+      }
+    }
+  }
+
+  var redoName: String? { redoable.last?.name }
+
   func record(_ step: Step) {
-    open.append(step)
+    open.steps.append(step)
+    guard direction == .doing else { return }
     // A new change invalidates the recorded redo groups.
-    if direction == .doing { redoable = [] }
+    redoable = []
+    if open.steps.count == 1 { groupBegan?() }
   }
 
   /// Records the value of an attribute before it is set, if this is the first assignment in the
@@ -89,6 +122,13 @@ final class UndoLog {
       let value = try? object.storedValue(property)
     else { return }
     record(.value(object, property, value, isFirst: isFirst))
+  }
+
+  /// Records the relationships that a saved deletion of `object` ends, until ``didSave()``.
+  func recordSevered(
+    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    severed.append(.severed(object, property, members))
   }
 
   /// Discards the record of an added or removed member, because another context has made the same
@@ -104,23 +144,59 @@ final class UndoLog {
       default: return step
       }
     }
-    undoable = undoable.map { $0.compactMap(left) }
-    redoable = redoable.map { $0.compactMap(left) }
-    open = open.compactMap(left)
+    compact(left)
+  }
+
+  /// Ends the group, and makes all groups independent of the values before the save.
+  func didSave() {
+    endGroup()
+    for step in severed { add(step, toDeletionOf: step.object) }
+    severed = []
+    compact { step in
+      switch step {
+      case .value(let object, let property, let value, _):
+        .value(object, property, value, isFirst: false)
+      case .target(let object, let property, let target, _):
+        .target(object, property, target, isFirst: false)
+      // The order before the change is no longer known; the steps after this one suffice.
+      case .original: nil
+      default: step
+      }
+    }
+  }
+
+  /// Adds a step to the group that last deleted an object, so that undoing the deletion also reverts
+  /// the step.
+  private func add(_ step: Step, toDeletionOf object: ManagedObject) {
+    let index = undoable.lastIndex { group in
+      group.steps.contains { if case .deletion(object) = $0 { true } else { false } }
+    }
+    if let index { undoable[index].steps.append(step) }
+  }
+
+  private func compact(_ transform: (Step) -> Step?) {
+    for index in undoable.indices { undoable[index].compact(transform) }
+    for index in redoable.indices { redoable[index].compact(transform) }
+    open.compact(transform)
   }
 
   /// Discards all recorded changes, because they can no longer be reverted.
   func forget() {
-    (undoable, redoable, open, valued) = ([], [], [], [])
+    (undoable, redoable, open, valued, severed) = ([], [], Group(), [], [])
     direction = .doing
   }
 
   /// Ends the current group, so that later changes are reverted separately.
   func endGroup() {
     valued = []
-    guard !open.isEmpty else { return }
+    guard !open.steps.isEmpty else { return }
     if direction == .undoing { redoable.append(open) } else { undoable.append(open) }
-    open = []
+    open = Group()
+    discardBeyondLimit()
+  }
+
+  private func discardBeyondLimit() {
+    if let limit, undoable.count > limit { undoable.removeFirst(undoable.count - limit) }
   }
 
   /// Starts an undo, and returns the steps to revert, starting with the last one.
@@ -129,23 +205,29 @@ final class UndoLog {
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
-    return undoable.popLast()?.reversed() ?? []
+    return begin(undoable.popLast())
   }
 
   func beginRedo() -> [Step] {
     endGroup()
     direction = .redoing
-    return redoable.popLast()?.reversed() ?? []
+    return begin(redoable.popLast())
+  }
+
+  /// Returns the steps of a group, and gives its name to the group of steps that revert them.
+  private func begin(_ group: Group?) -> [Step] {
+    open.name = group?.name
+    return group?.steps.reversed() ?? []
   }
 
   /// Postpones a step of the current group until an object is restored.
   func wait(for object: ManagedObject, _ step: Step) {
-    waiting[ObjectIdentifier(object), default: []].append(step)
+    waiting[object, default: []].append(step)
   }
 
   /// Removes and returns the steps that wait for an object.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
-    waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
+    waiting.removeValue(forKey: object) ?? []
   }
 
   /// Postpones a step until all other steps of the group are reverted.
@@ -168,6 +250,11 @@ final class UndoLog {
 
   func end() {
     endGroup()
+    open.name = nil
+    // Objects for which steps still wait were deleted in earlier groups.
+    if direction == .undoing {
+      for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
+    }
     waiting = [:]
     direction = .doing
   }

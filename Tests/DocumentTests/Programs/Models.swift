@@ -45,6 +45,21 @@ final class Company: ManagedObject {
   }
 }
 
+struct Address: CompositeValue {
+  var street = ""
+  var city: String? = nil
+}
+
+final class Shop: ManagedObject {
+  @Attribute var name: String = ""
+  @Composite var address = Address()
+
+  override class var entity: Entity { Entity("Shop") { Index(\Shop.address.city) } }
+}
+
+let shops = FetchRequest<Shop>(
+  where: #Predicate { $0.address.city == "Oslo" }, sort: [SortDescriptor(\.address.street)])
+
 final class Cat: ManagedObject {
   @Attribute var name: String = ""
   @ToOne var mate: Cat?

@@ -175,3 +175,10 @@ public struct EmptyView: View {
 extension Section where Parent == Text, Content: View, Footer == EmptyView {
   nonisolated public init<S: StringProtocol>(_ title: S, @ViewBuilder content: () -> Content) {}
 }
+
+@MainActor public class UndoManager {
+  public init() {}
+  public func registerUndo<Target: AnyObject>(
+    withTarget target: Target, handler: @escaping @MainActor @Sendable (Target) -> Void
+  ) {}
+}

@@ -94,6 +94,7 @@ final class CrateRun {
     let child = CrateWorkspace(
       ManagedObjectContext(parent: parent.context), "the child", childOf: parent)
     child.context.tracksUndo = isTrue(onceIn: 2)
+    child.context.discardsUndoOnSave = true
     child.context.automaticallyMergesChangesFromParent = isTrue(onceIn: 2)
     if isTrue(onceIn: 2) { try child.watch() }
     workspaces.append(child)
@@ -103,6 +104,7 @@ final class CrateRun {
   private func configure(_ workspace: CrateWorkspace) throws {
     let context = workspace.context
     context.tracksUndo = !isTrue(onceIn: 3)
+    context.discardsUndoOnSave = true
     if isTrue(onceIn: 4) {
       context.automaticallyMergesChangesFromParent = true
     } else if isTrue(onceIn: 3) {

@@ -54,6 +54,8 @@ extension CrewRun {
     let all = workspace.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if workspace.view.work.deleted.contains(tag) {
+      // Undoing a saved insertion also reverts the values of the object, which the reference omits.
+      if setting.keepsUndo { return }
       // Skip faults, because they would be reread from a different generation than the other
       // objects.
       if try workspace.object(tag).isFault { return }
@@ -121,6 +123,8 @@ extension CrewRun {
   private func hasGoneMentor(_ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow) throws -> Bool
   {
     guard row.kind.isMember else { return false }
+    // A mentor whose deletion is undone after a save has another ID.
+    if setting.keepsUndo { return true }
     // Whether clearing a reference to a missing row is a change depends on whether the context
     // knows that the row is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
@@ -246,6 +250,7 @@ extension CrewRun {
 
   func undo(_ workspace: CrewWorkspace, _ operation: CrewOperation) throws {
     guard workspace.context.tracksUndo else { return }
+    let before = Set(workspace.view.work.inserted)
     switch operation {
     case .undo:
       workspace.context.undo()
@@ -258,7 +263,11 @@ extension CrewRun {
       return workspace.view.endGroup()
     }
     try expectSame(workspace, "after \(operation)")
-    if !workspace.view.canUndo, !workspace.view.hasChanges, workspace.context.hasChanges {
+    for tag in workspace.view.work.inserted where !before.contains(tag) {
+      let id = try workspace.object(tag).objectID
+      if id.isTemporary { workspace.temporaryIDs[tag] = id }
+    }
+    if !workspace.view.canUndo, !setting.keepsUndo, !workspace.view.hasChanges, workspace.context.hasChanges {
       throw CrewMismatch("everything was undone, but hasChanges is true")
     }
     let (canUndo, canRedo) = (workspace.context.canUndo, workspace.context.canRedo)

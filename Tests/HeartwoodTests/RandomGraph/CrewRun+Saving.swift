@@ -76,6 +76,12 @@ extension CrewRun {
       workspace.view.watched = []
       return try expectSame(workspace, "after a save without changes")
     }
+    if setting.keepsUndo {
+      count("undo kept")
+      workspace.view.readKeepingUndo(store)
+      try expectSame(workspace, "after a save")
+      return try expectPruned(workspace, "after a save")
+    }
     if wasStale {
       try expectAgreement(workspace, "in the context that has saved")
       workspace.view.read(store)

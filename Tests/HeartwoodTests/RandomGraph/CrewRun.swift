@@ -41,6 +41,7 @@ final class CrewRun {
       let workspace = CrewWorkspace(
         number, containers[container].newContext(), setting.policy(number), container: container)
       workspace.context.tracksUndo = setting.tracksUndo(number)
+      workspace.context.discardsUndoOnSave = !setting.keepsUndo
       workspaces.append(workspace)
     }
     if url != nil {
@@ -84,6 +85,7 @@ final class CrewRun {
 
   private func perform(_ step: CrewStep) throws {
     let workspace = workspaces[step.workspace % workspaces.count]
+    if setting.keepsUndo, step.operation.concernsOthers { return }
     trace.append("\(step)")
     switch step.operation {
     case .insert, .set, .setSame, .setBack, .relate, .toggle, .reorder, .delete, .insertAgain:

@@ -6,6 +6,8 @@ struct CrewSetting: CustomStringConvertible {
   /// The merge policies of the contexts.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
+  /// Whether undo reaches saved changes; no other context changes anything then.
+  var keepsUndo = false
   var containerCount = 1
   /// Whether steps delete the history; `false` if another process still has to read it.
   var deletesHistory = true
@@ -22,6 +24,9 @@ struct CrewSetting: CustomStringConvertible {
     var setting = CrewSetting()
     switch name {
     case "undo": setting.tracksUndo = [true]
+    case "saved undo":
+      setting.tracksUndo = [true]
+      setting.keepsUndo = true
     case "policy": setting.policies = [MergePolicy.Each.allCases[Int(seed % 6)]]
     case "several", "reopened", "other":
       setting.placeCount = 3

@@ -8,6 +8,16 @@ enum CrewOperation: Int, CaseIterable {
   case batchInsert, batchUpdate, batchDelete, nested
   case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory, revert
 
+  /// Whether the operation changes rows without the context, or what the context reads.
+  var concernsOthers: Bool {
+    switch self {
+    case .batchInsert, .batchUpdate, .batchDelete, .nested, .pin, .unpin, .mergeHistory,
+      .mergeChangeSet, .merging, .deleteHistory, .revert:
+      true
+    default: false
+    }
+  }
+
   /// The relative frequency of each operation.
   static let weights: [(operation: Self, weight: Int)] = [
     (.insert, 14), (.set, 24), (.setSame, 3), (.setBack, 2), (.relate, 20), (.toggle, 16),

@@ -19,6 +19,8 @@ struct CrewView {
   var generation = 0
   var watched: Set<Int> = []
 
+  /// The last values of the objects that undo can restore after a save, including derived ones.
+  var lost = CrewGraph()
   var past: [Work] = []
   var future: [Work] = []
   /// The state at the start of the open undo group, or `nil` if no group is open.
@@ -76,17 +78,53 @@ struct CrewView {
     endGroup()
     guard let before = past.popLast() else { return }
     future.append(work)
-    work = before
+    work = unsaved(before)
   }
 
   mutating func redo() {
     endGroup()
     guard let after = future.popLast() else { return }
     past.append(work)
-    work = after
+    work = unsaved(after)
   }
 
-  mutating func forgetUndo() { (past, future, groupStart) = ([], [], nil) }
+  mutating func forgetUndo() { (past, future, groupStart, lost) = ([], [], nil, CrewGraph()) }
+
+  /// Reads everything from a store to which all changes were saved, so that they can be undone.
+  mutating func readKeepingUndo(_ store: CrewStore) {
+    endGroup()
+    let (past, future, before) = (past, future, work.now)
+    var lost = lost.rows
+    for (tag, row) in before.rows { lost[tag] = row }
+    read(store)
+    (self.past, self.future) = (past, future)
+    self.lost.rows = lost
+  }
+
+  /// Returns the state of a group as unsaved changes to the rows that were read since.
+  private func unsaved(_ group: Work) -> Work {
+    guard !lost.rows.isEmpty else { return group }
+    var result = group
+    for tag in group.deleted where base[tag] == nil { result.now.forget(tag) }
+    for (tag, row) in result.now.rows {
+      // Only a save computes derived attributes.
+      let last = work.now[tag] ?? lost[tag]
+      for field in row.kind.fields where field.isDerived {
+        if let value = last?[field] { result.now[tag]?[field] = value }
+      }
+    }
+    result.inserted = result.now.rows.keys.filter { base[$0] == nil }.sorted()
+    result.deleted = group.deleted.filter { base[$0] != nil }
+    for (tag, row) in base.rows where group.now[tag] == nil {
+      result.deleted.insert(tag)
+      result.now[tag] = work.now[tag] ?? row
+      result.now[tag]?.links = CrewRow.noLinks
+    }
+    for tag in result.inserted where group.wasSet[tag] == nil {
+      result.wasSet[tag] = Set(CrewField.allCases.map(\.rawValue))
+    }
+    return result
+  }
 
   var canUndo: Bool { groupStart != nil || !past.isEmpty }
 

@@ -18,7 +18,9 @@ enum KnownOperations {
   static let context: [String: Use] = [
     "save": .steps, "insert": .steps, "delete": .steps, "rollback": .steps, "reset": .steps,
     "undo": .steps, "redo": .steps, "endUndoGroup": .steps, "canUndo": .steps, "canRedo": .steps,
-    "tracksUndo": .steps, "refresh": .steps, "refreshAllObjects": .steps,
+    "tracksUndo": .steps, "discardsUndoOnSave": .steps, "groupsUndoByEvent": .left(threads),
+    "undoGroupBegan": .left(notifies), "undoLimit": .left("has tests of its own"),
+    "undoActionName": .left(reads), "redoActionName": .left(reads), "refresh": .steps, "refreshAllObjects": .steps,
     "detectConflicts": .steps, "obtainPermanentIDs": .steps, "object": .steps,
     "existingObject": .steps, "registeredObject": .steps, "fetch": .steps, "count": .steps,
     "execute": .steps, "mergeChanges": .steps, "automaticallyMergesChangesFromParent": .steps,

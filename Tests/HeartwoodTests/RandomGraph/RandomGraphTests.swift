@@ -44,6 +44,11 @@ struct RandomGraphTests {
     await run("undo", seed, steps: Self.shortStepCount)
   }
 
+  @Test(.evidence("G-03"), arguments: seeds(40))
+  func `random work can be undone and redone across saves`(seed: UInt64) async {
+    await run("saved undo", seed, steps: Self.shortStepCount)
+  }
+
   @Test(
     .evidence("C-03"), .evidence("C-11"), .evidence("C-12"), .evidence("C-13"), .evidence("C-14"),
     .evidence("C-15"), .evidence("BR-01"), .evidence("BR-02"), .evidence("BR-03"),

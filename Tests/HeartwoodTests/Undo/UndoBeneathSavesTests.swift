@@ -12,6 +12,7 @@ struct UndoBeneathSavesTests {
     fixture = try GraphFixture(crates)
     (context, others) = (fixture.context(), fixture.context())
     context.tracksUndo = true
+    context.discardsUndoOnSave = true
   }
 
   private func own<Object: ManagedObject>(_ object: Object) throws -> Object {

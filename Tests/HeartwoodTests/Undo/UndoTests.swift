@@ -39,7 +39,7 @@ struct UndoTests {
     ada.age = 9
     #expect(!context.canRedo)
     try context.save()
-    #expect(!context.canUndo)
+    #expect(context.canUndo)
     #expect(try fixture.stored(id)?.age == 9)
     #expect(try fixture.stored(bob.objectID)?.cars == 1)
   }

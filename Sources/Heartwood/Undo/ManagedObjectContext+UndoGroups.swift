@@ -1,0 +1,89 @@
+extension ManagedObjectContext {
+  /// Whether changes are recorded for ``undo()``; `false` by default.
+  ///
+  /// ``rollback()`` and ``reset()`` discard the recorded changes. So does a save that merges a new
+  /// object into an existing row, or every save if ``discardsUndoOnSave`` is `true`.
+  public var tracksUndo: Bool {
+    get { undoLog != nil }
+    set {
+      confinement?.enter()
+      defer { confinement?.leave() }
+      guard newValue != tracksUndo else { return }
+      let log = newValue ? UndoLog() : nil
+      log?.groupBegan = { [weak self] in
+        self?.scheduleProcessingOnce()
+        self?.undoGroupBegan?()
+      }
+      for storeContext in storeContexts {
+        storeContext.undoLog = log
+        storeContext.pendingValues = []
+        // Without these hooks, the setters of new objects would not report changes to the undo log.
+        for object in storeContext.inserted.all {
+          object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
+        }
+      }
+    }
+  }
+
+  /// Whether there are changes that ``undo()`` can revert.
+  public var canUndo: Bool { undoLog?.canUndo ?? false }
+  /// Whether there are changes that ``redo()`` can reapply.
+  public var canRedo: Bool { undoLog?.canRedo ?? false }
+
+  /// The maximum number of groups that can be undone, or `nil` for no limit.
+  ///
+  /// Each group keeps its objects in memory. Beyond the limit, the oldest groups are discarded. The
+  /// limit applies only while ``tracksUndo`` is `true`.
+  public var undoLimit: Int? {
+    get { undoLog?.limit }
+    set {
+      precondition(newValue ?? 0 >= 0, "A limit must not be negative.")
+      performAndWait { undoLog?.limit = newValue }
+    }
+  }
+
+  /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
+  ///
+  /// Setting it names the group of the last change.
+  public var undoActionName: String? {
+    get { undoLog?.undoName }
+    set { performAndWait { undoLog?.undoName = newValue } }
+  }
+
+  /// The name of the group that ``redo()`` would reapply.
+  public var redoActionName: String? { undoLog?.redoName }
+
+  /// Ends the current group of changes, so that the next change starts another group.
+  ///
+  /// ``undo()`` reverts all changes of a group together. A save also ends the group.
+  public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
+
+  /// Reverts the last group of changes, if there is one.
+  ///
+  /// If the group has been saved, the next save stores the reverted state. An object whose deletion
+  /// was saved is inserted again, with its values and another ID.
+  public func undo() { revertGroup({ $0.beginUndo() }) }
+
+  /// Reapplies the last group that ``undo()`` reverted, unless there have been other changes since.
+  public func redo() { revertGroup({ $0.beginRedo() }) }
+
+  /// Makes the recorded groups revert saved changes, or discards them.
+  func keepUndoAfterSave() {
+    if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
+  }
+
+  /// Ends the groups of an event that is over, in this context and its children, where
+  /// ``groupsUndoByEvent`` is `true`, and updates the followers.
+  func endEvent() {
+    isProcessingScheduled = false
+    endUndoGroupsOfEvent()
+    processPendingChanges()
+  }
+
+  private func endUndoGroupsOfEvent() {
+    if groupsUndoByEvent { undoLog?.endGroup() }
+    for child in children {
+      if let context = child.context, !context.isOwned { context.endUndoGroupsOfEvent() }
+    }
+  }
+}

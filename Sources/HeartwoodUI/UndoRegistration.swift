@@ -1,0 +1,39 @@
+#if canImport(SwiftUI)
+  public import Foundation
+  public import Heartwood
+  public import SwiftUI
+
+  extension ManagedObjectContext {
+    /// Registers the changes of a view context with an undo manager, such as that of the
+    /// environment, so that the Undo and Redo commands of the system revert and reapply them.
+    ///
+    /// ```swift
+    /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
+    /// ```
+    ///
+    /// From then on, the context tracks undo, and the changes of an event are one group. After
+    /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` of the undo manager.
+    @MainActor
+    public func registerUndo(with manager: UndoManager) {
+      tracksUndo = true
+      groupsUndoByEvent = true
+      undoGroupBegan = { [weak self, weak manager] in
+        guard let self, let manager else { return }
+        nonisolated(unsafe) let context = self
+        MainActor.assumeIsolated { context.register(isRedo: false, with: manager) }
+      }
+    }
+
+    /// Registers an action that undoes or redoes one group, and then registers the opposite action.
+    @MainActor
+    private func register(isRedo: Bool, with manager: UndoManager) {
+      manager.registerUndo(withTarget: self) { [weak manager] context in
+        nonisolated(unsafe) let context = context
+        MainActor.assumeIsolated {
+          if isRedo { context.redo() } else { context.undo() }
+          if let manager { context.register(isRedo: !isRedo, with: manager) }
+        }
+      }
+    }
+  }
+#endif
