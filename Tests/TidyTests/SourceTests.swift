@@ -164,7 +164,8 @@ struct SourceTests {
   }
 
   @Test func `name no type with a word that says nothing`() throws {
-    for source in try SwiftSource.all() {
+    // The stand-ins have Apple's names.
+    for source in try SwiftSource.all() where !source.path.contains("/StandIns/") {
       for type in source.declarations where type.kind == .type {
         let banned = Self.nameParts(of: type.name).filter(Self.bannedNameParts.contains)
         #expect(banned == [], "\(source.path):\(type.line) \(type.name)")

@@ -165,8 +165,8 @@ final class UndoLog {
     }
   }
 
-  /// Adds a step to the group that last deleted an object, so that undoing the deletion also reverts
-  /// the step.
+  /// Adds a step to the group that last deleted an object, so that undoing the deletion reverts
+  /// the step too.
   private func add(_ step: Step, toDeletionOf object: ManagedObject) {
     let index = undoable.lastIndex { group in
       group.steps.contains { if case .deletion(object) = $0 { true } else { false } }

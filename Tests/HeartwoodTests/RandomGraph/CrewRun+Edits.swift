@@ -267,7 +267,9 @@ extension CrewRun {
       let id = try workspace.object(tag).objectID
       if id.isTemporary { workspace.temporaryIDs[tag] = id }
     }
-    if !workspace.view.canUndo, !setting.keepsUndo, !workspace.view.hasChanges, workspace.context.hasChanges {
+    if !workspace.view.canUndo, !setting.keepsUndo, !workspace.view.hasChanges,
+      workspace.context.hasChanges
+    {
       throw CrewMismatch("everything was undone, but hasChanges is true")
     }
     let (canUndo, canRedo) = (workspace.context.canUndo, workspace.context.canRedo)
