@@ -5,6 +5,8 @@ struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
+  /// The number of objects in the workloads on objects, at most that of the rows.
+  var objectCount = 200_000
   /// The number of entries with byte keys, or `nil` if `--entries` is not given.
   var entries: Int?
   /// The number of entries in the `redb` and YCSB workloads.
@@ -86,6 +88,10 @@ struct BenchOptions {
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 42).contains(count)
       else { throw Self.refused(flag, value, "a positive number of bytes, such as 40000000000") }
       entries = max(count / EntryWorkloads.entryByteCount, 1)
+    case .objects:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 32).contains(count)
+      else { throw Self.refused(flag, value, "a positive number of objects, such as 1000000") }
+      objectCount = count
     case .pageByteCount:
       guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
         throw Self.refused(flag, value, "4096, 8192, 16384, 32768 or 65536")
@@ -156,6 +162,7 @@ extension BenchOptions {
     case logBytes = "--log-bytes"
     case entries = "--entries"
     case dataBytes = "--data-bytes"
+    case objects = "--objects"
     case feed = "--feed"
     case json = "--json"
     case html = "--html"
@@ -175,7 +182,7 @@ extension BenchOptions {
     /// value.
     var placeholder: String {
       switch self {
-      case .rows, .logBytes, .entries, .dataBytes, .largest: "N"
+      case .rows, .logBytes, .entries, .dataBytes, .objects, .largest: "N"
       case .seconds: "S"
       case .feed, .json, .html: "FILE"
       case .path: "DIR"
@@ -199,6 +206,7 @@ extension BenchOptions {
           "to exceed the memory that a control group or the machine allows (then",
           "Heartwood uses .buffered, LMDB MDB_NORDAHEAD, and SQLite maps nothing)",
         ]
+      case .objects: ["objects in the graph workloads (default: 200,000)"]
       case .feed:
         [
           "take the rows from a USGS GeoJSON summary feed instead of",

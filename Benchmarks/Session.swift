@@ -9,6 +9,7 @@ struct Session {
   private let peers: Peers
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
+  private let orders: OrderWorkloads
   private let entries: EntryWorkloads
   private(set) var table = ResultTable()
   /// Results that are not in the table, each as a sentence on one line.
@@ -28,7 +29,10 @@ struct Session {
       [HeartwoodRows(options: options.store)] + peers.rowEngines, rows, directory,
       seconds: options.seconds, progress)
     graph = GraphWorkloads(
-      [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, directory,
+      [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows,
+      objectCount: options.objectCount, directory, seconds: options.seconds, progress)
+    orders = OrderWorkloads(
+      [HeartwoodGraph(options: options.store)] + peers.orderEngines, directory,
       seconds: options.seconds, progress)
     entries = EntryWorkloads(
       [HeartwoodEntries(options: options.entryStore)] + peers.entryEngines, directory,
@@ -68,6 +72,10 @@ struct Session {
     case .graphFind, .graphLookup, .graphNewest, .graphCount, .graphContains, .graphSave,
       .graphDelete:
       try add(workload, "fetches/s", graph.measure(workload), engines: graph.engines.map(\.name))
+    case .ordersInsert, .ordersRead, .ordersMembers, .ordersUpdate:
+      try add(workload, "rows/s", orders.measure(workload), engines: graph.engines.map(\.name))
+    case .ordersRange:
+      try add(workload, "fetches/s", orders.measure(workload), engines: graph.engines.map(\.name))
     }
   }
 
@@ -92,6 +100,7 @@ struct Session {
   /// Checks the stores and closes them.
   func finish() throws {
     try graph.finish()
+    try orders.finish()
     try entries.finish()
     try rowWorkloads.finish()
   }

@@ -10,7 +10,8 @@ final class GraphWorkloads {
   private let progress: Progress
   private let seconds: Double
   private let rows: QuakeRows
-  private(set) lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
+  private let objectCount: Int
+  private(set) lazy var quakes = (0..<Int64(min(rows.count, objectCount))).map { rows.quake($0) }
   private lazy var shuffledCodes: [String] = {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
@@ -20,7 +21,6 @@ final class GraphWorkloads {
   /// Each store is created when it is first used.
   private var loaded: [Int: any GraphStore] = [:]
 
-  private static let mostRows = 200_000
   private static let lookupsPerTurn = 1024
   private static let queriesPerTurn = 4
   private static let countsPerTurn = 16
@@ -31,14 +31,15 @@ final class GraphWorkloads {
   private static let magnitude: Float = 4.5
 
   init(
-    _ engines: [any GraphEngine], _ rows: QuakeRows, _ directory: StoreDirectory, seconds: Double,
-    _ progress: Progress
+    _ engines: [any GraphEngine], _ rows: QuakeRows, objectCount: Int,
+    _ directory: StoreDirectory, seconds: Double, _ progress: Progress
   ) {
     self.engines = engines
     self.directory = directory
     self.progress = progress
     self.seconds = seconds
     self.rows = rows
+    self.objectCount = objectCount
   }
 
   /// Measures one workload.

@@ -25,6 +25,7 @@ struct Peers {
   private(set) var rowEngines: [any RowEngine] = []
   private(set) var entryEngines: [any EntryEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
+  private(set) var orderEngines: [any OrderEngine] = []
   /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
@@ -46,6 +47,7 @@ struct Peers {
       rowEngines.append(SQLiteRows(library: library))
       entryEngines.append(SQLiteEntries(library: library, readsAhead: readsAhead))
       graphEngines.append(SQLiteGraph(library: library))
+      orderEngines.append(SQLiteGraph(library: library))
     } else {
       miss(SQLiteLibrary.fileName, "libsqlite3-0")
     }

@@ -10,6 +10,15 @@ struct SQLiteGraph: GraphEngine {
     "SQLite \(library.version), WAL, synchronous=FULL, mmap, 64 MiB of cache, prepared statements"
   }
 
+  /// The settings of databases whose transactions are durable.
+  static let durableSettings = [
+    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
+    "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
+    // Heartwood checkpoints in the background, so SQLite's checkpoints run only while nothing is
+    // measured.
+    "PRAGMA wal_autocheckpoint=0",
+  ]
+
   func makeStore(in directory: String) throws -> any GraphStore {
     try SQLiteGraphStore(library, directory)
   }
@@ -27,12 +36,7 @@ private final class SQLiteGraphStore: GraphStore {
   private let changeDepth: SQLiteStatement
   private let deleteQuake: SQLiteStatement
 
-  private static let setUp = [
-    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
-    "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Heartwood checkpoints in the background, so SQLite's checkpoints run only while nothing is
-    // measured.
-    "PRAGMA wal_autocheckpoint=0",
+  private static let tables = [
     """
     CREATE TABLE item (
       i0 INTEGER NOT NULL, i1 INTEGER NOT NULL, i2 INTEGER NOT NULL, i3 INTEGER NOT NULL,
@@ -53,7 +57,7 @@ private final class SQLiteGraphStore: GraphStore {
   init(_ library: SQLiteLibrary, _ directory: String) throws {
     try StoreDirectory.make(directory)
     database = try SQLiteDatabase(library, path: directory + "/database")
-    for text in Self.setUp { try database.run(text) }
+    for text in SQLiteGraph.durableSettings + Self.tables { try database.run(text) }
     insertItem = try SQLiteStatement(
       database, "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     insertQuake = try SQLiteStatement(
@@ -189,13 +193,7 @@ private final class SQLiteGraphStore: GraphStore {
     try database.run("COMMIT")
   }
 
-  func finish() throws {
-    let check = try SQLiteStatement(
-      database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
-    guard try check.step(), check.integer(0) == 1 else {
-      throw BenchFailure("The SQLite database failed its integrity check.")
-    }
-  }
+  func finish() throws { try database.requireIntegrity() }
 }
 
 extension SQLiteStatement {

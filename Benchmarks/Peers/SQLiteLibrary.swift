@@ -14,6 +14,10 @@ struct SQLiteLibrary: Sendable {
   static let ok: Int32 = 0
   static let row: Int32 = 100
   static let done: Int32 = 101
+  /// The type of a column without a value.
+  static let null: Int32 = 5
+  /// The destructor that makes SQLite copy a text.
+  static let transient = unsafeBitCast(-1, to: Destructor.self)
   /// The flags that open a database for reading and writing, create it if necessary, and use no
   /// mutex, because only one thread at a time uses a connection.
   static let openFlags: Int32 = 0x2 | 0x4 | 0x8000
@@ -36,6 +40,8 @@ struct SQLiteLibrary: Sendable {
   let bindText:
     @convention(c) (Statement, Int32, UnsafePointer<UInt8>?, Int32, Destructor?) -> Int32
   let bindBlob: @convention(c) (Statement, Int32, UnsafeRawPointer?, Int32, Destructor?) -> Int32
+  let bindNull: @convention(c) (Statement, Int32) -> Int32
+  let columnType: @convention(c) (Statement, Int32) -> Int32
   let integer: @convention(c) (Statement, Int32) -> Int64
   let double: @convention(c) (Statement, Int32) -> Double
   let text: @convention(c) (Statement, Int32) -> UnsafePointer<UInt8>?
@@ -61,6 +67,8 @@ struct SQLiteLibrary: Sendable {
     bindDouble = try find("bind_double")
     bindText = try find("bind_text")
     bindBlob = try find("bind_blob")
+    bindNull = try find("bind_null")
+    columnType = try find("column_type")
     integer = try find("column_int64")
     double = try find("column_double")
     text = try find("column_text")
@@ -99,6 +107,15 @@ final class SQLiteDatabase: @unchecked Sendable {
   func run(_ text: String) throws {
     let statement = try SQLiteStatement(self, text)
     while try statement.step() {}
+  }
+
+  /// Checks the whole database.
+  func requireIntegrity() throws {
+    let check = try SQLiteStatement(
+      self, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
+    guard try check.step(), check.integer(0) == 1 else {
+      throw BenchFailure("The SQLite database failed its integrity check.")
+    }
   }
 
   fileprivate func failure(_ code: Int32) -> BenchFailure {
@@ -145,6 +162,34 @@ final class SQLiteStatement: @unchecked Sendable {
   /// Sets the value of a parameter; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
+
+  /// Sets the value of a parameter, or clears it; parameters are counted from 1.
+  @inline(__always)
+  func bind(_ value: Int64?, at place: Int32) {
+    if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
+  }
+
+  /// Sets the value of a parameter, or clears it; parameters are counted from 1.
+  @inline(__always)
+  func bind(_ value: Double?, at place: Int32) {
+    if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
+  }
+
+  /// Sets the value of a parameter to a copy of a text, or clears it; parameters are counted from 1.
+  @inline(__always)
+  func bind(_ value: String?, at place: Int32) {
+    guard var value else { return _ = library.bindNull(handle, place) }
+    value.withUTF8 { text in
+      _ = library.bindText(
+        handle, place, text.baseAddress, Int32(text.count), SQLiteLibrary.transient)
+    }
+  }
+
+  /// Returns whether a column of the current row has no value; columns are counted from 0.
+  @inline(__always)
+  func isNull(_ column: Int32) -> Bool {
+    library.columnType(handle, column) == SQLiteLibrary.null
+  }
 
   /// Runs the statement once with these bytes as the value of a parameter, without copying them.
   @inline(__always)
