@@ -175,7 +175,7 @@ final class SQLiteStatement: @unchecked Sendable {
     if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
   }
 
-  /// Sets the value of a parameter to a copy of a text, or clears it; parameters are counted from 1.
+  /// Sets a parameter to a copy of a text, or clears it; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: String?, at place: Int32) {
     guard var value else { return _ = library.bindNull(handle, place) }
