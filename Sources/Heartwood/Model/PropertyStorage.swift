@@ -49,10 +49,28 @@ enum PropertyRepresentation: Sendable {
   case date
   /// A `String`.
   case string
+  /// An optional `Int` or `Int64`.
+  case optionalInteger
+  /// An optional `Double`.
+  case optionalDouble
+  /// An optional `Date`.
+  case optionalDate
+  /// An optional `String`.
+  case optionalString
   /// A `ToOneTarget`.
   case reference
   /// Any other type, which is accessed through dynamic dispatch.
   case other
+}
+
+extension PropertyRepresentation {
+  /// Whether the property can be `nil`.
+  var isOptional: Bool {
+    switch self {
+    case .optionalInteger, .optionalDouble, .optionalDate, .optionalString: true
+    default: false
+    }
+  }
 }
 
 extension PropertyStorage {

@@ -148,6 +148,10 @@ extension Attribute: PropertyStorage {
     case is Bool.Type: .bool
     case is Date.Type: .date
     case is String.Type: .string
+    case is Int?.Type, is Int64?.Type: .optionalInteger
+    case is Double?.Type: .optionalDouble
+    case is Date?.Type: .optionalDate
+    case is String?.Type: .optionalString
     default: .other
     }
   }

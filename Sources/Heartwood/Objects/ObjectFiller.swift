@@ -19,6 +19,8 @@ final class ObjectFiller: Sendable {
     let field: Int
     let target: Int
     let representation: PropertyRepresentation
+    /// Whether the property is `nil` if the record has no value for it.
+    let isNilHole: Bool
   }
 
   private let words: [WordField]
@@ -54,9 +56,13 @@ final class ObjectFiller: Sendable {
       let isSame = layout.fields[field].storageType == property.fieldStorageType
       switch representation {
       case .integer where isSame, .double where isSame: words.append(word)
-      case .float where isSame, .bool where isSame, .date where isSame, .string where isSame:
+      case .float where isSame, .bool where isSame, .date where isSame, .string where isSame,
+        .optionalInteger where isSame, .optionalDouble where isSame, .optionalDate where isSame,
+        .optionalString where isSame:
         typed.append(
-          TypedField(field: field, target: property.offset, representation: representation))
+          TypedField(
+            field: field, target: property.offset, representation: representation,
+            isNilHole: representation.isOptional && constants[property.slot].isNull))
       case .reference: references.append(word)
       default: others.append((field, property))
       }
@@ -91,11 +97,11 @@ final class ObjectFiller: Sendable {
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {
-      guard !view.isNull(field.field) else {
+      if view.isNull(field.field), !field.isNilHole {
         try fillHole(field.field, object)
-        continue
+      } else {
+        try fill(field, memory + field.target, from: view)
       }
-      try fill(field, memory + field.target, from: view)
     }
     for word in references {
       (memory + word.target).assumingMemoryBound(to: ToOneTarget.self).pointee =
@@ -118,11 +124,18 @@ final class ObjectFiller: Sendable {
     func set<Value: AttributeValue>(_ value: Value) {
       location.assumingMemoryBound(to: Attribute<Value>.self).pointee.stored = value
     }
+    let isNull = field.isNilHole && view.isNull(field.field)
+    var bits: UInt64 { view.bits(field.field) }
     switch field.representation {
-    case .float: set(Float(bitPattern: UInt32(truncatingIfNeeded: view.bits(field.field))))
-    case .bool: set(view.bits(field.field) != 0)
-    case .date:
-      set(Date(timeIntervalSinceReferenceDate: Double(bitPattern: view.bits(field.field))))
+    case .float: set(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+    case .bool: set(bits != 0)
+    case .date: set(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
+    case .optionalInteger:
+      location.storeBytes(of: isNull ? nil : Int64(bitPattern: bits), as: Int64?.self)
+    case .optionalDouble: set(isNull ? nil : Double(bitPattern: bits))
+    case .optionalDate:
+      set(isNull ? nil : Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
+    case .optionalString: set(isNull ? nil : try view.text(field.field))
     default: set(try view.text(field.field))
     }
   }

@@ -31,6 +31,11 @@ extension ManagedObject {
     case .bool: return value(Bool.self).storedValue
     case .date: return value(Date.self).storedValue
     case .string: return .string(value(String.self))
+    case .optionalInteger:
+      return (memory + field.offset).load(as: Int64?.self).map { .integer($0) } ?? .null
+    case .optionalDouble: return value(Double?.self).map { .double($0) } ?? .null
+    case .optionalDate: return value(Date?.self)?.storedValue ?? .null
+    case .optionalString: return value(String?.self).map { .string($0) } ?? .null
     case .reference, .other: return nil
     }
   }
