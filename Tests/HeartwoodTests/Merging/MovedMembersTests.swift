@@ -246,6 +246,7 @@ struct MovedMembersTests {
     let fixture = try GraphFixture(Ownership.schema)
     let context = fixture.context()
     context.tracksUndo = true
+    context.discardsUndoOnSave = true
     let (club, person) = (Club(context: context), Person(context: context))
     club.members.insert(person)
     try context.save()
