@@ -152,7 +152,11 @@ extension ManagedObjectContext: Observable {
   func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    discardNoOpEdit(of: object, property)
+    if object.isInserted {
+      object.recordAssignmentIfSet(property)
+    } else {
+      discardNoOpEdit(of: object, property)
+    }
     object.notifyIfObserved(property)
   }
 }

@@ -101,7 +101,10 @@ extension ManagedObjectContext {
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {
-        if let property = entity.property(at: offset) { object.recordAssignment(of: property) }
+        let elements = entity.elements(ofCompositeAt: offset)
+        for element in elements { object.recordAssignmentIfSet(element) }
+        guard elements.isEmpty, let property = entity.property(at: offset) else { continue }
+        object.recordAssignment(of: property)
       }
     }
     return before?.pending ?? [:]

@@ -111,7 +111,6 @@ extension ManagedObjectContext {
       if let original = parent.existingObject(object.number) { parent.delete(original) }
       object.state.remove(.registered)
       object.hooks = []
-      recordSeveredRelationships(of: object)
       object.releaseRelated()
       leave(object)
     }

@@ -287,6 +287,11 @@ extension ManagedObjectContext: ObjectSource {
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
+    willWriteElement(object, property)
+    if object.isInserted { object.recordAssignment(of: property) }
+  }
+
+  func willWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
     if !pendingValues.isEmpty { markPendingValueStale(of: object, property) }
@@ -294,7 +299,6 @@ extension ManagedObjectContext: ObjectSource {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
-      object.recordAssignment(of: property)
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return
     }

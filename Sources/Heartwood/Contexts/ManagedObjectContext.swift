@@ -92,8 +92,8 @@ public final class ManagedObjectContext {
   /// In a view context, an event ends when the main actor is free; in a background context, at the
   /// end of a `perform` block. In other contexts, the property has no effect.
   public var groupsUndoByEvent = false
-  /// Whether a save discards the recorded changes, so that ``undo()`` reverts unsaved changes only;
-  /// `false` by default.
+  /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
+  /// since; `false` by default.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group; `nil` by default.
   ///

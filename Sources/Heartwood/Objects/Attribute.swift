@@ -257,6 +257,15 @@ extension ManagedObject {
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
+  /// Records that an element of a composite attribute of a new object was set, if it differs from
+  /// its declared value.
+  final func recordAssignmentIfSet(_ property: PropertyDescription) {
+    guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
+      (try? storedValue(property))?.isIdentical(to: property.initialValue) != true
+    else { return }
+    recordAssignment(of: property)
+  }
+
   /// Records that a property of a new object was set, if the entity has unique constraints.
   final func recordAssignment(of property: PropertyDescription) {
     if entityDescription?.hasUniqueConstraints == true { ownChanges.assigned.insert(property.slot) }

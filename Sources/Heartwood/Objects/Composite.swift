@@ -19,8 +19,8 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store; by default the name of the property. An element
-  ///     is called `name.element`.
+  ///   - name: The attribute's name in the store's model, from which the names of its columns are
+  ///     made; by default the name of the property, which the rest of the API uses.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -49,7 +49,8 @@ public struct Composite<Value: CompositeValue> {
   /// The attribute's value in an object.
   ///
   /// If the object is a fault, reading the attribute loads the object first. An element that is set
-  /// to the value of the object's row does not count as changed.
+  /// to the value of the object's row does not count as changed, nor does an element of a new object
+  /// that is set to its declared value. Observers of any element are notified of changes to all.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -111,14 +112,17 @@ extension ManagedObject {
   @usableFromInline
   final func willWrite(compositeAt offset: Int) {
     guard prepareToWrite(at: offset) else { return }
-    for property in elements(at: offset) { willWrite(property) }
+    for property in elements(at: offset) { source?.willWriteElement(self, property) }
   }
 
   /// Notifies the context that the composite attribute at the given offset was set.
   @usableFromInline
   final func didWrite(compositeAt offset: Int) {
     guard source != nil else { return }
-    for property in elements(at: offset) { source?.didWriteElement(self, property) }
+    for property in elements(at: offset) {
+      if unreadable != nil { discardUnreadableIfSet(property) }
+      source?.didWriteElement(self, property)
+    }
   }
 
   private func elements(at offset: Int) -> ArraySlice<PropertyDescription> {

@@ -30,6 +30,12 @@ struct CompositeElement {
     }
     var result: [CompositeElement] = []
     for field in fields {
+      guard !field.label.hasPrefix("$") else {
+        throw ObjectGraphError(
+          .invalidModel,
+          "\(type) has a lazy property, which cannot be stored. Declare a computed property instead."
+        )
+      }
       let names = former[field.label] ?? []
       if let nested = field.type as? any CompositeValue.Type {
         result += try elements(of: nested).map { $0.within(field, names) }

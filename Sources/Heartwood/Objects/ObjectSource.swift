@@ -10,6 +10,8 @@ protocol ObjectSource: AnyObject {
   func didRead(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after a property of an observable object has been set.
   func didChange(_ object: ManagedObject, _ property: PropertyDescription)
+  /// Called before a composite attribute with the given element is set.
+  func willWriteElement(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after an element of a composite attribute has been set, even to the same value.
   func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription)
   /// Returns the target of a to-one relationship, which may be a fault, or `nil` if there is none.

@@ -95,6 +95,7 @@ final class PropertyProbe: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
   func didRead(_ object: ManagedObject, _ property: PropertyDescription) {}
   func didChange(_ object: ManagedObject, _ property: PropertyDescription) {}
+  func willWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {}
   func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription) {}
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     nil

@@ -36,6 +36,15 @@ extension ManagedObject {
     }
   }
 
+  /// Discards the undecodable stored value of an attribute, unless the attribute still has the
+  /// substitute for that value.
+  final func discardUnreadableIfSet(_ property: PropertyDescription) {
+    defer { withExtendedLifetime(self) {} }
+    guard unreadable?[property.slot] != nil else { return }
+    let value = try? property.storage.value(at: memory + property.offset)
+    if value?.isIdentical(to: property.substitute) != true { discardUnreadable(property) }
+  }
+
   /// Discards the undecodable stored value of an attribute that now has a readable value.
   final func discardUnreadable(_ property: PropertyDescription) {
     unreadable?[property.slot] = nil

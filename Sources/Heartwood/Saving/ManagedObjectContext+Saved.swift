@@ -147,7 +147,6 @@ extension ManagedObjectContext {
     watched.remove(object)
     // Keep the values of the attributes, so that they remain readable, for example in `didSave`.
     object.hooks = []
-    recordSeveredRelationships(of: object)
     object.releaseRelated()
     leave(object)
   }

@@ -38,6 +38,7 @@ extension ManagedObjectContext {
   /// Saves the changes of this store context.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
+    loadForUndo()
     if let parent {
       let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
@@ -63,7 +64,7 @@ extension ManagedObjectContext {
     // have in the new generation.
     Self.dismiss(replacedObjects)
     // A new object that became an existing row is no longer the object that the groups change.
-    if !replacedObjects.isEmpty {
+    if !request.changes.replaced.isEmpty {
       forgetUndo()
     } else if hadChanges {
       keepUndoAfterSave()

@@ -32,14 +32,6 @@ extension ManagedObjectContext {
       }
       for step in undoLog?.stepsWaiting(for: object) ?? [] { revert(step) }
       return
-    case .severed(_, let property, let members):
-      guard object.source === self else {
-        detachSevered(members, from: object, property)
-        undoLog?.wait(for: object, step)
-        return
-      }
-      for member in members where member.source !== self { undoLog?.wait(for: member, step) }
-      return rejoin(object, property, members)
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
     // The object may have left the context. A later step may insert it again.
@@ -66,7 +58,7 @@ extension ManagedObjectContext {
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members): revertOrder(of: object, property, members)
     case .original(_, let property): restoreOriginalOrder(object, property)
-    case .insertion, .deletion, .severed: break
+    case .insertion, .deletion: break
     }
   }
 
@@ -318,61 +310,6 @@ extension ManagedObjectContext {
     inserted.remove(object)
     notifyObservers(of: object, as: \.deleted)
     abandon(object)
-  }
-
-  /// Inserts an object again, whose deletion was saved, with the values that it had.
-  private func insertAgain(_ object: ManagedObject) {
-    // It has awoken before, whether inserted or fetched.
-    object.state.insert(.hasAwoken)
-    _ = register(new: object)
-    for property in entity(of: object).properties where property.isAttribute {
-      object.recordAssignment(of: property)
-    }
-  }
-
-  /// Relates an object that was inserted again to the members that are in this context.
-  private func rejoin(
-    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
-  ) {
-    let inverse = object.entityDescription?.inverses[property.slot]?.property
-    for member in members where member.source === self && !member.isDeleted {
-      if property.isReference {
-        relate(object, property, to: member)
-      } else if let inverse, inverse.isReference {
-        relate(member, inverse, to: object)
-      } else {
-        addAgain(member, object, property, nil)
-      }
-    }
-  }
-
-  /// Clears references to an object that is about to get another ID, so that setting them again is
-  /// an edit.
-  private func detachSevered(
-    _ members: [ManagedObject], from object: ManagedObject, _ property: PropertyDescription
-  ) {
-    guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
-      inverse.isReference
-    else { return }
-    for member in members where member.source === self && !member.isDeleted {
-      if member.isFault { fire(member) }
-      guard !member.isFault, case .object(object) = member.target(inverse) else { continue }
-      setToOne(member, inverse, nil)
-    }
-  }
-
-  /// Records the relationships that an object still has when its deletion is saved.
-  func recordSeveredRelationships(of object: ManagedObject) {
-    guard let undoLog else { return }
-    for property in object.entityDescription?.relationships ?? [] {
-      var related: [ManagedObject] = []
-      if !property.isReference {
-        related = object.members(property) ?? []
-      } else if case .object(let target) = object.target(property) {
-        related = [target]
-      }
-      if !related.isEmpty { undoLog.recordSevered(object, property, related) }
-    }
   }
 
   /// Reverts the removal of an object that was never saved.

@@ -32,13 +32,13 @@ extension ManagedObjectContext {
 
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   ///
-  /// Each group keeps its objects in memory. Beyond the limit, the oldest groups are discarded. The
-  /// limit applies only while ``tracksUndo`` is `true`.
+  /// Each group keeps its objects in memory. Beyond the limit, the oldest groups are discarded; the
+  /// current group counts once it ends. Negative numbers count as 0. The limit applies only while
+  /// ``tracksUndo`` is `true`.
   public var undoLimit: Int? {
     get { undoLog?.limit }
     set {
-      precondition(newValue ?? 0 >= 0, "A limit must not be negative.")
-      performAndWait { undoLog?.limit = newValue }
+      performAndWait { undoLog?.limit = newValue.map { max($0, 0) } }
     }
   }
 
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
 
   /// Ends the current group of changes, so that the next change starts another group.
   ///
-  /// ``undo()`` reverts all changes of a group together. A save also ends the group.
+  /// ``undo()`` reverts all changes of a group together. A save that succeeds also ends the group.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
   /// Reverts the last group of changes, if there is one.
@@ -66,6 +66,14 @@ extension ManagedObjectContext {
 
   /// Reapplies the last group that ``undo()`` reverted, unless there have been other changes since.
   public func redo() { revertGroup({ $0.beginRedo() }) }
+
+  /// Loads the objects that a save deletes, so that undo can insert them again with their values.
+  ///
+  /// A refresh after the deletion may have turned them into faults.
+  func loadForUndo() {
+    guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
+    for object in deleted.all where object.isFault { fire(object) }
+  }
 
   /// Makes the recorded groups revert saved changes, or discards them.
   func keepUndoAfterSave() {

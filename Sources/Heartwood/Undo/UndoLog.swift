@@ -19,16 +19,13 @@ final class UndoLog {
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
-    /// A saved deletion has ended a relationship that the delete rule kept.
-    case severed(ManagedObject, PropertyDescription, [ManagedObject])
 
     /// The object that was changed.
     var object: ManagedObject {
       switch self {
       case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
         .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _),
-        .original(let object, _), .insertion(let object), .deletion(let object),
-        .severed(let object, _, _):
+        .original(let object, _), .insertion(let object), .deletion(let object):
         object
       }
     }
@@ -82,7 +79,6 @@ final class UndoLog {
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
-  private var severed: [Step] = []
   /// The saved objects whose deletion the current group has reapplied.
   private var deletedAgain: [ManagedObject] = []
 
@@ -124,13 +120,6 @@ final class UndoLog {
     record(.value(object, property, value, isFirst: isFirst))
   }
 
-  /// Records the relationships that a saved deletion of `object` ends, until ``didSave()``.
-  func recordSevered(
-    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
-  ) {
-    severed.append(.severed(object, property, members))
-  }
-
   /// Discards the record of an added or removed member, because another context has made the same
   /// change.
   func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
@@ -150,8 +139,6 @@ final class UndoLog {
   /// Ends the group, and makes all groups independent of the values before the save.
   func didSave() {
     endGroup()
-    for step in severed { add(step, toDeletionOf: step.object) }
-    severed = []
     compact { step in
       switch step {
       case .value(let object, let property, let value, _):
@@ -182,7 +169,7 @@ final class UndoLog {
 
   /// Discards all recorded changes, because they can no longer be reverted.
   func forget() {
-    (undoable, redoable, open, valued, severed) = ([], [], Group(), [], [])
+    (undoable, redoable, open, valued) = ([], [], Group(), [])
     direction = .doing
   }
 

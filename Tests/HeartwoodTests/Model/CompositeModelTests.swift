@@ -54,6 +54,8 @@ private struct Caption: CompositeValue, Equatable {
   var shout: String { text.uppercased() }
 }
 
+private struct Lazy: CompositeValue { lazy var count = 1 }
+private final class BadLazy: ManagedObject { @Composite var value = Lazy() }
 private final class BadClosure: ManagedObject { @Composite var value = Unstorable() }
 private final class BadEmpty: ManagedObject { @Composite var value = Empty() }
 private final class BadReference: ManagedObject { @Composite var value = Reference() }
@@ -109,7 +111,8 @@ struct CompositeModelTests {
   @Test(
     .evidence("M-02"), .evidence("M-07"),
     arguments: [
-      (BadClosure.self, "Unstorable.action"), (BadEmpty.self, "Empty is not a structure"),
+      (BadClosure.self, "Unstorable.action"), (BadLazy.self, "lazy"),
+      (BadEmpty.self, "Empty is not a structure"),
       (BadReference.self, "Reference is not a structure"), (BadNames.self, "title"),
       (BadIndex.self, "stored property"), (BadComputed.self, "stored property"),
     ] as [(ManagedObject.Type, String)])

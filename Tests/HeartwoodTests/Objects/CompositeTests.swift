@@ -49,6 +49,26 @@ private final class Official: Inhabitant {
   }
 }
 
+private enum Level: Int, AttributeValue { case low, high }
+
+private enum Before {
+  struct Value: CompositeValue {
+    var level = 0
+    var spare: Int? = nil
+    var count = 0
+  }
+
+  final class Gauge: ManagedObject { @Composite var value = Value() }
+}
+
+private struct GaugeValue: CompositeValue {
+  var level = Level.low
+  var spare: Level? = nil
+  var count = 0
+}
+
+private final class Gauge: ManagedObject { @Composite var value = GaugeValue() }
+
 @Suite("Composite attributes")
 struct CompositeTests {
   private let directory: ScratchDirectory
@@ -297,6 +317,53 @@ struct CompositeTests {
     var csv = Data()
     try context.export(request, as: .csv) { csv += $0 }
     #expect(String(decoding: csv, as: UTF8.self).contains("address.place.latitude"))
+  }
+
+  @Test(.evidence("M-07"), .evidence("V-04"))
+  func `keep unreadable elements when others are set`() throws {
+    let url = URL(filePath: directory.path(of: "levels"))
+    do {
+      let context = try PersistentContainer(url: url, schema: Schema(Before.Gauge.self))
+        .newContext()
+      let gauge = Before.Gauge(context: context)
+      gauge.value = Before.Value(level: 5, spare: 5, count: 3)
+      try context.save()
+    }
+    let context = try PersistentContainer(url: url, schema: Schema(Gauge.self)).newContext()
+    let gauge = try #require(try context.fetch(FetchRequest<Gauge>()).first)
+    let unreadable: [String: StoredValue] = [
+      "value.level": .integer(5), "value.spare": .integer(5),
+    ]
+    #expect(gauge.unreadableValues == unreadable && gauge.value.level == .low)
+    gauge.value.count = 4
+    #expect(gauge.unreadableValues == unreadable)
+    try context.save()
+    let other = try PersistentContainer(url: url, schema: Schema(Gauge.self)).newContext()
+    let same = try #require(try other.fetch(FetchRequest<Gauge>()).first)
+    #expect(same.unreadableValues == unreadable && same.value.count == 4)
+    same.value.level = .high
+    #expect(same.unreadableValues.keys.sorted() == ["value.spare"])
+  }
+
+  @Test(.evidence("M-07"), .evidence("C-11"), arguments: [true, false])
+  func `merge only the elements that were set into an existing row`(isInserted: Bool) throws {
+    try fill(1)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let stored = try #require(try context.fetch(FetchRequest<Official>()).first)
+    stored.work = Residence(street: "s0", city: "kept", number: 7, place: Position(latitude: 5))
+    try context.save()
+    let other = container.newContext()
+    other.mergePolicy = .mergeByPropertyObjectTrump
+    let new = Official()
+    if isInserted { other.insert(new) }
+    new.work.street = "s0"
+    new.work.place.longitude = 9
+    if !isInserted { other.insert(new) }
+    try other.save()
+    let found = try container.newContext().fetch(FetchRequest<Official>())
+    let merged = Position(latitude: 5, longitude: 9)
+    #expect(
+      found.map(\.work) == [Residence(street: "s0", city: "kept", number: 7, place: merged)])
   }
 
   @Test(.evidence("M-07")) func `are changed by batch requests`() throws {

@@ -115,6 +115,64 @@ struct SavedUndoTests {
     #expect(stored.shelf?.objectID == shelf.objectID)
   }
 
+  @Test(.evidence("G-03")) func `restores references that have no inverse`() throws {
+    let fixture = try GraphFixture(Schema(Tin.self))
+    let context = fixture.context()
+    context.tracksUndo = true
+    let (first, second) = (Tin(context: context), Tin(context: context))
+    (first.code, second.code, second.text) = ("1", "2", "kept")
+    first.other = second
+    try context.save()
+    context.delete(second)
+    try context.save()
+    context.undo()
+    try context.save()
+    #expect(first.other === second)
+    let stored = try #require(
+      try fixture.context().existingObject(where: \Tin.code, equals: "1"))
+    #expect(stored.other?.text == "kept")
+    context.redo()
+    try context.save()
+    #expect(try fixture.context().count(for: FetchRequest<Tin>()) == 1)
+  }
+
+  @Test(.evidence("G-03"), arguments: [true, false])
+  func `restores the values of an object that was refreshed after its deletion`(
+    isChild: Bool
+  ) throws {
+    let fixture = try GraphFixture(Schema(Tin.self))
+    let parent = fixture.context()
+    let original = Tin(context: parent)
+    (original.code, original.text) = ("1", "kept")
+    try parent.save()
+    let context = isChild ? ManagedObjectContext(parent: parent) : parent
+    context.tracksUndo = true
+    let tin = try #require(try context.existingObject(Tin.self, with: original.objectID))
+    context.delete(tin)
+    context.refreshAllObjects()
+    try context.save()
+    context.undo()
+    #expect(tin.text == "kept" && tin.code == "1")
+    try context.save()
+    if isChild { try parent.save() }
+    #expect(try fixture.context().fetch(FetchRequest<Tin>()).map(\.text) == ["kept"])
+  }
+
+  @Test(.evidence("G-03")) func `ends when a save merges a new object into a row of others`() throws
+  {
+    let fixture = try GraphFixture(Schema(Tin.self))
+    let (context, others) = (fixture.context(), fixture.context())
+    let theirs = Tin(context: others)
+    (theirs.code, theirs.text) = ("1", "theirs")
+    try others.save()
+    context.tracksUndo = true
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mine = Tin(context: context)
+    mine.code = "1"
+    try context.save()
+    #expect(mine.text == "theirs" && !context.canUndo)
+  }
+
   @Test(.evidence("G-03")) func `does not call callbacks of new objects again`() throws {
     let fixture = try GraphFixture(Schema(Waking.self))
     let context = fixture.context()
@@ -229,6 +287,13 @@ struct SavedUndoTests {
       #expect(eve.age == 1 && eve.isInserted && context.canUndo)
     }
   }
+}
+
+private final class Tin: ManagedObject {
+  @Attribute(.unique) var code: String = ""
+  @Attribute var text: String = ""
+  /// A relationship without an inverse.
+  @ToOne var other: Tin?
 }
 
 private final class Shelf: ManagedObject {

@@ -1,0 +1,46 @@
+/// Undoes deletions that were saved.
+extension ManagedObjectContext {
+  /// Inserts an object again, whose deletion was saved, with the values that it had.
+  func insertAgain(_ object: ManagedObject) {
+    // Clear the references first, so that setting them to the object's new ID is an edit.
+    let references = remainingReferences(to: object)
+    for (referring, property) in references { setToOne(referring, property, nil) }
+    // It has awoken before, whether inserted or fetched.
+    object.state.insert(.hasAwoken)
+    _ = register(new: object)
+    for property in entity(of: object).properties where property.isAttribute {
+      object.recordAssignment(of: property)
+    }
+    for (referring, property) in references { relate(referring, property, to: object) }
+  }
+
+  /// Returns the references to an object that its deletion has left in place, in the loaded objects
+  /// of this context.
+  ///
+  /// - Complexity: O(objects of the context) if the model has such references to the class;
+  ///   otherwise O(relationships of the model).
+  private func remainingReferences(
+    to object: ManagedObject
+  ) -> [(object: ManagedObject, property: PropertyDescription)] {
+    let entity = entity(of: object)
+    let properties = model.schema.entities.flatMap { other in
+      other.ownProperties.filter { property in
+        guard property.isReference, let type = property.storage.destination,
+          let destination = model.schema.entity(of: type), entity.isKind(of: destination)
+        else { return false }
+        guard let inverse = other.inverses[property.slot]?.property else { return true }
+        return inverse.options.deleteRule == .noAction
+      }.map { (owner: other, property: $0) }
+    }
+    guard !properties.isEmpty else { return [] }
+    return allRegistered().flatMap { referring in
+      properties.compactMap { owner, property in
+        guard !referring.isFault, !referring.isDeleted,
+          referring.entityDescription?.isKind(of: owner) == true,
+          case .object(object) = referring.target(property)
+        else { return nil }
+        return (referring, property)
+      }
+    }
+  }
+}
