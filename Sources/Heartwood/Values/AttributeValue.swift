@@ -3,10 +3,11 @@
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
 /// types, and dictionaries of `Codable` types. An enumeration whose raw value has one of these
-/// types, or a `Codable` type, need only declare the conformance:
+/// types, or a `Codable` type, need only declare the conformance. `#Predicate` requires that an
+/// enumeration is also `Codable`.
 ///
 /// ```swift
-/// enum Severity: Int, AttributeValue { case low, high }
+/// enum Severity: Int, Codable, AttributeValue { case low, high }
 /// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
 /// ```
 ///
