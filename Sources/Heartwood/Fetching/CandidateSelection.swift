@@ -18,6 +18,10 @@ struct CandidateSelection {
   /// The sort keys of the last candidate, if candidates arrive in groups.
   private var lastKeys: FetchOrder.Keys?
 
+  /// The sort keys of the last of the first candidates, up to the limit, that were found when they
+  /// were last sorted; later candidates that come after it cannot belong to the result.
+  private var lastWanted: FetchOrder.Keys?
+
   /// The number of candidates, in addition to twice the limit, that are collected before they are
   /// sorted.
   private static let maxSpareCount = 256
@@ -39,6 +43,9 @@ struct CandidateSelection {
   /// Adds a candidate, and returns `false` if no more candidates are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
     if isBehindLimit(candidate) { return false }
+    if let lastWanted, let keys = candidate.keys, plan.order?.areInOrder(keys, lastWanted) != true {
+      return true
+    }
     candidates.append(candidate)
     guard let limit = plan.limit, plan.order != nil else { return true }
     if areInOrder { return candidates.count < limit }
@@ -46,6 +53,7 @@ struct CandidateSelection {
     if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
     {
       candidates = plan.first(of: candidates, areInOrder: false)
+      lastWanted = candidates.last?.keys
     }
     return true
   }

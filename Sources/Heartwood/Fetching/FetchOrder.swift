@@ -67,9 +67,10 @@ struct FetchOrder {
 
   /// Returns whether the object with the first sort keys comes before the one with the second.
   func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
-    for (position, term) in terms.enumerated() {
-      let order = term.order(first.values[position], second.values[position])
-      if order != 0 { return (order < 0) != term.isReversed }
+    // Use indices, because an iterator would retain and release each term.
+    for position in terms.indices {
+      let order = terms[position].order(first.values[position], second.values[position])
+      if order != 0 { return (order < 0) != terms[position].isReversed }
     }
     return first.number.isCreated(before: second.number) != endsReversed
       && first.number != second.number

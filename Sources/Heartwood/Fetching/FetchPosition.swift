@@ -64,7 +64,7 @@ extension FetchOrder {
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result
     }
-    // In descending order, `nil` comes last, but a range contains no `nil`.
+    // In descending order, objects with `nil` come last, but a range of the index would omit them.
     let isOptional =
       if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
     guard !term.isReversed || !isOptional else { return result }

@@ -151,7 +151,7 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     for storage in plan.storages {
       let rows = try view.objects(storage)
-      // Do not trust the stored count with memory.
+      // The stored count may be wrong, so limit the memory that is reserved for it.
       let total = found.count + min(try rows?.count() ?? 0, Self.maxReservedCount)
       found.reserveCapacity(total)
       registered.reserveCapacity(total)

@@ -4,9 +4,7 @@ extension ManagedObjectContext {
   /// Exports the attributes and to-one relationships of a request's objects.
   ///
   /// ```swift
-  /// FileManager.default.createFile(atPath: "quakes.csv", contents: nil)
-  /// let file = try FileHandle(forWritingTo: URL(filePath: "quakes.csv"))
-  /// try context.export(FetchRequest<Quake>(), as: .csv) { try file.write(contentsOf: $0) }
+  /// try context.export(FetchRequest<Quake>(), as: .jsonLines) { try socket.send($0) }
   /// ```
   ///
   /// All rows are of one generation, and unsaved changes are included unless the request excludes
@@ -44,6 +42,45 @@ extension ManagedObjectContext {
       ) { try writer.add($0) }
       try writer.end()
       return writer.count
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Exports the attributes and to-one relationships of a request's objects to a file.
+  ///
+  /// ```swift
+  /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
+  /// ```
+  ///
+  /// The file is replaced when everything has been written. If an error is thrown, it does not
+  /// change.
+  ///
+  /// The request, the format, the dates and the result are those of the method with a closure.
+  ///
+  /// - Parameter file: The file, which is created if it does not exist.
+  /// - Throws: The same errors as ``fetch(_:)``; `CocoaError` if the file cannot be written.
+  @discardableResult
+  public func export<M: ManagedObject>(
+    _ request: FetchRequest<M>, as format: ExportFormat,
+    dates: JSONEncoder.DateEncodingStrategy? = nil, to file: URL
+  ) throws -> Int {
+    let new = file.deletingLastPathComponent()
+      .appending(path: ".\(file.lastPathComponent).heartwood-\(UUID().uuidString)")
+    do {
+      try Data().write(to: new, options: .withoutOverwriting)
+      let handle = try FileHandle(forWritingTo: new)
+      defer { try? handle.close() }
+      let count = try export(request, as: format, dates: dates) { try handle.write(contentsOf: $0) }
+      try handle.synchronize()
+      guard rename(new.path(percentEncoded: false), file.path(percentEncoded: false)) == 0 else {
+        throw CocoaError(
+          .fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path(percentEncoded: false)])
+      }
+      return count
+    } catch {
+      try? FileManager.default.removeItem(at: new)
+      throw error
     }
   }
 }

@@ -49,8 +49,9 @@ public struct Composite<Value: CompositeValue> {
   /// The attribute's value in an object.
   ///
   /// If the object is a fault, reading the attribute loads the object first. An element that is set
-  /// to the value of the object's row does not count as changed, nor does an element of a new object
-  /// that is set to its declared value. Observers of any element are notified of changes to all.
+  /// to the value of the object's row does not count as changed, nor does an element of a new
+  /// object that is set to its declared value. Observers of any element are notified of changes to
+  /// all.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

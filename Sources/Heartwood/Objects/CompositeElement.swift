@@ -33,7 +33,7 @@ struct CompositeElement {
       guard !field.label.hasPrefix("$") else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type) has a lazy property, which cannot be stored. Declare a computed property instead."
+          "\(type) has a lazy property, which cannot be stored. Declare a computed property."
         )
       }
       let names = former[field.label] ?? []

@@ -70,7 +70,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// Whether properties of the object were set since it was read or saved, even if only to values
   /// that they already had.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
-  /// Whether the next save deletes the object's row, or the row no longer exists.
+  /// Whether the object's row no longer exists or will be deleted by the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }
   /// Whether the object is new, was updated or was deleted.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }

@@ -60,7 +60,7 @@ extension QueryPredicate {
   /// the format language.
   ///
   /// - Parameters:
-  ///   - keyPath: A string property, also one of an object that to-one relationships lead to.
+  ///   - keyPath: A string property of the object, or of one to which to-one relationships lead.
   ///   - test: The test.
   ///   - differences: The differences that the test ignores.
   public init(

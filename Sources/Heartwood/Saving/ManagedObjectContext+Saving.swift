@@ -42,7 +42,9 @@ extension ManagedObjectContext {
     if let parent {
       let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
+      parent.undoLog?.endGroup()
       push(to: parent)
+      parent.undoLog?.endGroup()
       keepUndoAfterSave()
       notifyObservers(of: didSave(written))
       for object in saved { object.didSave() }

@@ -50,7 +50,7 @@ extension AttributeValue {
     case .bytes: return try container.decode(Data.self).storedValue
     case .decimal: return try container.decode(Decimal.self).storedValue
     case .reference:
-      throw StorageError(.invalidArgument, "A reference is not a value of an attribute.")
+      throw StorageError(.invalidArgument, "An attribute cannot contain a reference.")
     case .json:
       guard let type = Self.self as? any (AttributeValue & Decodable).Type else {
         throw StorageError(.invalidArgument, "\(Self.self) is not Decodable.")

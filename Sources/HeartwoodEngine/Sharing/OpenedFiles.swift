@@ -43,7 +43,7 @@ package final class OpenedFiles: @unchecked Sendable {
     throw StorageError(
       .foreignStore,
       "This file of the store was deleted or replaced while the store was open. Nothing was "
-        + "written. Reads in this process still show the old files. Close the store, then open the "
-        + "store that is now at the path, or restore a backup.", file: path)
+        + "written. This process still reads the old files. Close the store, then open the store "
+        + "that is now at the path, or restore a backup.", file: path)
   }
 }

@@ -36,11 +36,8 @@ struct Report {
   }
 
   func export(_ file: URL) throws {
-    try Data().write(to: file)
-    let handle = try FileHandle(forWritingTo: file)
     let request = FetchRequest<Expense>(sort: [SortDescriptor(\.day), SortDescriptor(\.id)])
-    let count = try context.export(request, as: .csv) { try handle.write(contentsOf: $0) }
-    try handle.close()
+    let count = try context.export(request, as: .csv, to: file)
     print("\(count) expenses exported")
   }
 

@@ -27,11 +27,8 @@ func importFeed(_ file: URL, into context: ManagedObjectContext) throws {
 }
 
 func exportQuakes(to file: URL, from context: ManagedObjectContext) throws {
-  try Data().write(to: file)
-  let handle = try FileHandle(forWritingTo: file)
   let request = FetchRequest<Quake>(where: #Predicate { $0.magnitude >= 4.5 })
-  try context.export(request, as: .csv) { try handle.write(contentsOf: $0) }
-  try handle.close()
+  try context.export(request, as: .csv, to: file)
 }
 
 struct QuakeRow: Codable, Sendable {

@@ -104,6 +104,24 @@ struct ExportTests {
     try context.save()
   }
 
+  @Test(.evidence("IE-04")) func `a file is replaced once the export is complete`() throws {
+    let directory = try ScratchDirectory()
+    let file = URL(filePath: directory.path(of: "books.csv"))
+    let request = FetchRequest<Book>(sort: [SortDescriptor(\.isbn)])
+    #expect(try context.export(request, as: .csv, to: file) == context.count(for: request))
+    let text = try String(contentsOf: file, encoding: .utf8)
+    #expect(text == (try export(request, .csv)))
+    #expect(throws: ObjectGraphError.self) {
+      try context.export(
+        FetchRequest<Book>(where: try QueryPredicate(format: "missing == 1")), as: .csv, to: file)
+    }
+    #expect(try String(contentsOf: file, encoding: .utf8) == text)
+    let lost = URL(filePath: directory.path(of: "missing/books.csv"))
+    #expect(throws: CocoaError.self) { try context.export(request, as: .csv, to: lost) }
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path(of: "")) == ["books.csv"])
+  }
+
   private func export(_ request: FetchRequest<Book>, _ format: ExportFormat) throws -> String {
     var text = Data()
     try context.export(request, as: format) { text += $0 }

@@ -113,6 +113,7 @@ extension CrewRun {
     where child.view.now.targets(tag, .reserved).contains(where: { child.view.isLive($0) }) {
       expected.insert(.deniedDelete)
     }
+    let hadChanges = child.context.hasChanges
     do {
       try child.context.save()
     } catch {
@@ -123,6 +124,9 @@ extension CrewRun {
     guard expected.isEmpty else {
       throw CrewMismatch("the save of the child should throw \(expected)")
     }
+    // The save of a child is an undo group of its parent.
+    if hadChanges { workspace.view.endGroup() }
+    defer { if hadChanges { workspace.view.endGroup() } }
     if child.view.hasChanges { begin(workspace) }
     let work = child.view.work
     for tag in work.inserted {

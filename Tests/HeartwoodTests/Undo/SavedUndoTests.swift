@@ -227,6 +227,24 @@ struct SavedUndoTests {
     #expect(!context.canUndo)
   }
 
+  @Test(.evidence("G-05")) func `reverts what a child has saved as one group of its parent`() throws
+  {
+    let ada = Person(context: context)
+    let child = ManagedObjectContext(parent: context)
+    let own = child.object(Person.self, with: ada.objectID)
+    own.age = 5
+    own.name = "Ada"
+    Car(context: child).owner = own
+    try child.save()
+    ada.age = 6
+    context.undo()
+    #expect(ada.age == 5 && ada.name == "Ada" && ada.cars.count == 1)
+    context.undo()
+    #expect(ada.age == 0 && ada.name == "" && ada.cars.isEmpty && ada.isInserted)
+    context.undo()
+    #expect(!ada.isInserted && !context.canUndo)
+  }
+
   @Test(.evidence("G-03")) func `reverts what a child context has saved to its parent`() throws {
     let ada = Person(context: context)
     ada.name = "Ada"
