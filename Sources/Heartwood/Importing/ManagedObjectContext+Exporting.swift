@@ -8,11 +8,11 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// All rows are of one generation, and unsaved changes are included unless the request excludes
-  /// them. A relationship is exported as the value of the unique attribute of its object or, if
-  /// there are several, as a JSON object with one of them. An import reads what this method has
-  /// written as JSON. Relationships to objects without unique attributes are left out, and so are
-  /// the classes of objects and the properties that only a subclass has: export each class by
-  /// itself.
+  /// them. A relationship is exported as the value of its destination's unique attribute or, if
+  /// the destination has several, as a JSON object with one of them. The JSON that this method
+  /// writes can be imported. Relationships to objects without unique attributes are left out. The
+  /// classes of the objects, and properties that only a subclass has, are left out too; to include
+  /// these properties, export each class by itself.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.

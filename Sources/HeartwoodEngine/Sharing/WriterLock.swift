@@ -176,7 +176,8 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed to this thread just as the deadline passed; no other would use it.
+    // The turn was handed to this thread just as the deadline passed; no other thread would
+    // use it.
     try wait(for: turn, until: nil)
   }
 

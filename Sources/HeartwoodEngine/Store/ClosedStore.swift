@@ -21,8 +21,8 @@ struct ClosedStore {
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .notAStore,
-        "The directory contains other files than those of a store (such as \(foreign)). Check the "
-          + "path, or move these files elsewhere.", file: path)
+        "The directory contains files that do not belong to a store (such as \(foreign)). Check "
+          + "the path, or move these files elsewhere.", file: path)
     }
     locks = StoreLocks(file: try fileSystem.create(path + "/locks"))
     let clock = SystemThread.monotonicMilliseconds
