@@ -57,6 +57,8 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
+    /// Whether a save followed the changes; the groups before this one were then saved too.
+    var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
     mutating func compact(_ transform: (Step) -> Step?) { steps = steps.compactMap(transform) }
@@ -139,15 +141,25 @@ final class UndoLog {
   /// Ends the group, and makes all groups independent of the values before the save.
   func didSave() {
     endGroup()
-    compact { step in
-      switch step {
-      case .value(let object, let property, let value, _):
-        .value(object, property, value, isFirst: false)
-      case .target(let object, let property, let target, _):
-        .target(object, property, target, isFirst: false)
-      // The order before the change is no longer known; the steps after this one suffice.
-      case .original: nil
-      default: step
+    Self.keep(&undoable)
+    Self.keep(&redoable)
+  }
+
+  /// Makes the groups that were recorded since the last save independent of the values before it.
+  private static func keep(_ groups: inout [Group]) {
+    for index in groups.indices.reversed() {
+      if groups[index].isSaved { return }
+      groups[index].isSaved = true
+      groups[index].compact { step in
+        switch step {
+        case .value(let object, let property, let value, _):
+          .value(object, property, value, isFirst: false)
+        case .target(let object, let property, let target, _):
+          .target(object, property, target, isFirst: false)
+        // The order before the change is no longer known; the steps after this one suffice.
+        case .original: nil
+        default: step
+        }
       }
     }
   }
