@@ -1,5 +1,5 @@
-/// A composite attribute of an object: a structure, each stored property of which is stored in a
-/// column of its own.
+/// A composite attribute of an object: a structure whose stored properties each have a column of
+/// their own.
 ///
 /// ```swift
 /// @Composite var address = Address()
@@ -10,7 +10,7 @@
 /// instead.
 ///
 /// - Complexity: As for ``Attribute``, for each element. Mutating an element in place copies the
-///   structure, and with it a collection that is appended to.
+///   structure, including any collection that is appended to.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value

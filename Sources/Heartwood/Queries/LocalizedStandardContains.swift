@@ -22,7 +22,7 @@ public import Foundation
       }
     }
 
-    /// Returns the node for a call of `localizedStandardContains` in a `#Predicate`.
+    /// Returns the node for a call to `localizedStandardContains` in a `#Predicate`.
     public static func build_localizedStandardContains<Root, Other>(
       _ root: Root, _ other: Other
     ) -> StringLocalizedStandardContains<Root, Other> {

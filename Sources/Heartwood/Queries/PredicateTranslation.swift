@@ -121,7 +121,7 @@ final class PredicateTranslation {
         "A key path in a predicate must lead to a single stored property, but this key path reads "
           + "several: "
           + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
-          + ". Use these stored properties themselves in the predicate.")
+          + ". Use these stored properties directly in the predicate.")
     }
     return .property(base, .known(step.property, step.entity))
   }

@@ -95,7 +95,7 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Probing stops at an empty entry, so marks right before one are unnecessary.
+    // Probing stops at an empty entry, so removal marks right before one are unnecessary.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty
