@@ -1,3 +1,5 @@
+import Foundation
+
 /// A composite attribute of an entity.
 struct CompositeDescription: Sendable {
   /// The name of the attribute in the class.
@@ -7,6 +9,18 @@ struct CompositeDescription: Sendable {
 
   /// The text between the name of a composite attribute and that of its element.
   static let separator = "."
+
+  /// Returns the names that precede a separator in the names of properties.
+  static func names(of properties: [PropertyDescription]) -> Set<String> {
+    var names: Set<String> = []
+    for property in properties {
+      let parts = property.name.components(separatedBy: separator)
+      for count in 1..<max(parts.count, 1) {
+        names.insert(parts[..<count].joined(separator: separator))
+      }
+    }
+    return names
+  }
 
   /// Returns the element to which a key path leads through this attribute, or `nil` if the key path
   /// ends with a computed property or with a composite value.

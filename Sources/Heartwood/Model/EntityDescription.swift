@@ -13,6 +13,8 @@ final class EntityDescription: @unchecked Sendable {
   let properties: [PropertyDescription]
   /// The composite attributes, whose elements are among the properties.
   let composites: [CompositeDescription]
+  /// The names of the composite attributes, and of their composite elements.
+  private let compositeNames: Set<String>
   /// The position of each property in the memory of an object, by slot.
   let memoryFields: [MemoryField]
   /// The properties that have a field in records, in the order of their slots.
@@ -57,6 +59,7 @@ final class EntityDescription: @unchecked Sendable {
     self.superentity = superentity
     self.properties = properties
     self.composites = composites
+    compositeNames = CompositeDescription.names(of: properties)
     memoryFields = properties.map(\.memoryField)
     columns = properties.filter { $0.fieldStorageType != nil }
     relationships = properties.filter(\.isRelationship)
@@ -92,9 +95,7 @@ final class EntityDescription: @unchecked Sendable {
 
   /// Returns whether a name is that of a composite attribute, or of a composite element of one.
   func isComposite(_ name: String) -> Bool {
-    guard !composites.isEmpty else { return false }
-    let prefix = name + CompositeDescription.separator
-    return properties.contains { $0.name.hasPrefix(prefix) }
+    !compositeNames.isEmpty && compositeNames.contains(name)
   }
 
   /// The properties that the entity declares itself.

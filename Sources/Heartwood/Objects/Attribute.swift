@@ -231,7 +231,8 @@ extension ManagedObject {
   final func willWrite(at offset: Int) {
     guard prepareToWrite(at: offset), let property = entityDescription?.property(at: offset)
     else { return }
-    willWrite(property)
+    source?.willChange(self, property)
+    if unreadable != nil { discardUnreadable(property) }
   }
 
   /// Prepares for a write at the given offset, and returns whether the object belongs to a context.
@@ -243,12 +244,6 @@ extension ManagedObject {
     requireContext()
     if state.contains(.fault) { source?.fire(self) }
     return true
-  }
-
-  /// Notifies the context that a property is about to be set.
-  final func willWrite(_ property: PropertyDescription) {
-    source?.willChange(self, property)
-    if unreadable != nil { discardUnreadable(property) }
   }
 
   /// Records that a property was set while the object is not in a context.

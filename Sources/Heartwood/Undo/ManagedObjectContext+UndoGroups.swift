@@ -11,7 +11,7 @@ extension ManagedObjectContext {
       guard newValue != tracksUndo else { return }
       let log = newValue ? UndoLog() : nil
       log?.groupBegan = { [weak self] in
-        self?.scheduleProcessingOnce()
+        if self?.groupsUndoByEvent == true { self?.scheduleProcessingOnce() }
         self?.undoGroupBegan?()
       }
       for storeContext in storeContexts {
@@ -72,7 +72,10 @@ extension ManagedObjectContext {
   /// A refresh after the deletion may have turned them into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    for object in deleted.all where object.isFault { fire(object) }
+    // Reading an object whose row others have deleted would be an error.
+    for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
+      fire(object)
+    }
   }
 
   /// Makes the recorded groups revert saved changes, or discards them.
