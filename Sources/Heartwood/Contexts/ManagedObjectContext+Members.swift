@@ -1,14 +1,17 @@
 /// Counts, finds and changes members of to-many relationships that are not loaded.
 extension ManagedObjectContext {
-  /// The entries of an unordered relationship that is not loaded, and the unsaved changes to it.
+  /// The entries of a relationship that is not loaded, and the unsaved changes to it.
   private struct StoredMembers {
     let owner: ObjectNumber
-    /// The keyspace of the entries, or `nil` if nothing has ever been written to it.
-    let keyspace: RowsKeyspace?
+    let property: PropertyDescription
+    let inverse: PropertyDescription?
+    let view: StoreView
+    /// The keyspace of the entries.
+    let keyspace: String
     let changes: MemberChanges?
 
     func count() throws -> Int {
-      var count = try keyspace?.count(EntryRange([.integer(owner.bits)])) ?? 0
+      var count = try view.keyspace(keyspace)?.count(EntryRange([.integer(owner.bits)])) ?? 0
       guard let changes else { return count }
       for member in changes.added where try !isStored(member) { count += 1 }
       for member in changes.removed where try isStored(member) { count -= 1 }
@@ -31,8 +34,28 @@ extension ManagedObjectContext {
 
     private func isStored(_ member: ManagedObject) throws -> Bool {
       guard !member.number.isTemporary else { return false }
-      let key = EntryKey.key([.integer(owner.bits), .integer(member.number.bits)])
-      return try keyspace?.withValue(key) { _ in true } ?? false
+      guard property.isOrdered else { return try hasEdge(keyspace, owner, member.number) }
+      // The entries of a list have positions in their keys, so look at the other side if possible.
+      if let inverse, let storage = view.model.storage(of: member.number) {
+        if inverse.isReference {
+          let target = try view.withRecord(member.number, storage) {
+            try storage.value(inverse.slot, $0)
+          }
+          return target?.reference == owner
+        }
+        if !inverse.isOrdered {
+          let keyspace = view.model.memberKeyspace(inverse, of: storage.entity)
+          return try hasEdge(keyspace, member.number, owner)
+        }
+      }
+      return try view.numbers(in: keyspace, [.integer(owner.bits)]).contains(member.number)
+    }
+
+    private func hasEdge(
+      _ keyspace: String, _ owner: ObjectNumber, _ member: ObjectNumber
+    ) throws -> Bool {
+      let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
+      return try view.keyspace(keyspace)?.withValue(key) { _ in true } ?? false
     }
   }
 
@@ -49,7 +72,8 @@ extension ManagedObjectContext {
     // An object that is newer than the view has members that the view lacks.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
-      owner: object.number, keyspace: try view.keyspace(model.memberKeyspace(property, of: entity)),
+      owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
+      view: view, keyspace: model.memberKeyspace(property, of: entity),
       changes: object.changes?.members[property.slot])
   }
 
@@ -110,6 +134,8 @@ extension ManagedObjectContext {
   ) -> Bool {
     confinement?.enter()
     defer { confinement?.leave() }
+    // Undo puts a member of a list back in its place, which only the loaded list tells.
+    if property.isOrdered, undoLog != nil { _ = loadedMembers(of: object, property) }
     guard isMemberBeforeChange(member, of: object, property) else { return false }
     drop(member, from: object, property)
     detach(object, from: member, property)

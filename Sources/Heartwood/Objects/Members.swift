@@ -15,69 +15,129 @@ extension ToMany {
   ///   finding, inserting or removing one reads a few pages. The members are loaded only if the
   ///   context is a child or has unsaved deletions.
   public struct Members {
-    private let owner: ManagedObject
-    private let offset: Int
+    private let members: UnloadedMembers
 
     @usableFromInline
     init(of owner: ManagedObject, at offset: Int) {
-      self.owner = owner
-      self.offset = offset
+      members = UnloadedMembers(owner: owner, offset: offset, isOrdered: false)
     }
 
     /// The number of members.
-    public var count: Int {
-      owner.inSource(at: offset) { $0.memberCount(of: owner, $1) }
-        ?? owner.loadedSet(at: offset).count
-    }
+    public var count: Int { members.count }
 
     /// Whether there are no members.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether an object is a member.
-    public func contains(_ member: Destination) -> Bool {
-      owner.inSource(at: offset) { $0.hasMember(member, in: owner, $1) }
-        ?? owner.loadedSet(at: offset).contains(member)
-    }
+    public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
     /// Adds a member, on both sides of the relationship, and returns `false` if it was present.
     ///
     /// Like an assignment to the property, it inserts the member into the context if it is in none.
     @discardableResult
-    public func insert(_ member: Destination) -> Bool {
-      owner.joinContext(of: member)
-      let isNew = owner.inSource(at: offset) { $0.insertMember(member, in: owner, $1) }
-      if let isNew { return isNew }
-      var members = owner.loadedSet(at: offset)
-      guard members.insert(member).inserted else { return false }
-      owner.setSet(members, at: offset)
-      return true
-    }
+    public func insert(_ member: Destination) -> Bool { members.add(member) }
 
     /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
     @discardableResult
-    public func remove(_ member: Destination) -> Bool {
-      let wasPresent = owner.inSource(at: offset) { $0.removeMember(member, from: owner, $1) }
-      if let wasPresent { return wasPresent }
-      var members = owner.loadedSet(at: offset)
-      guard members.remove(member) != nil else { return false }
-      owner.setSet(members, at: offset)
-      return true
-    }
+    public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }
 }
 
-extension ManagedObject {
-  /// Calls `body` with this object's context and a property, or returns `nil` if the object is in
-  /// no context.
-  fileprivate final func inSource<Result>(
-    at offset: Int, _ body: (any ObjectSource, PropertyDescription) -> Result
+extension OrderedToMany {
+  /// The members of an ordered to-many relationship, which can be counted, found, appended and
+  /// removed without loading them.
+  ///
+  /// The projected value of an ``OrderedToMany`` property returns it:
+  ///
+  /// ```swift
+  /// album.$tracks.append(track)
+  /// ```
+  ///
+  /// All results are the same as those of the loaded list.
+  ///
+  /// - Complexity: If the members are not loaded, counting reads the leaves that list them, and
+  ///   appending or removing one reads a few pages, plus those leaves if the inverse is ordered
+  ///   too. The members are loaded only if the context is a child or has unsaved deletions.
+  ///   Saving a changed list reads all of its leaves.
+  public struct Members {
+    private let members: UnloadedMembers
+
+    @usableFromInline
+    init(of owner: ManagedObject, at offset: Int) {
+      members = UnloadedMembers(owner: owner, offset: offset, isOrdered: true)
+    }
+
+    /// The number of members.
+    public var count: Int { members.count }
+
+    /// Whether there are no members.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Returns whether an object is a member.
+    public func contains(_ member: Destination) -> Bool { members.contains(member) }
+
+    /// Adds a member at the end, on both sides of the relationship, or returns `false` if it is
+    /// already present.
+    ///
+    /// Like an assignment to the property, it inserts the member into the context if it is in none.
+    @discardableResult
+    public func append(_ member: Destination) -> Bool { members.add(member) }
+
+    /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
+    @discardableResult
+    public func remove(_ member: Destination) -> Bool { members.remove(member) }
+  }
+}
+
+/// The members of a to-many relationship of an object that may be in no context.
+private struct UnloadedMembers {
+  let owner: ManagedObject
+  let offset: Int
+  let isOrdered: Bool
+
+  var count: Int { inSource { $0.memberCount(of: owner, $1) } ?? assigned.count }
+
+  func contains(_ member: ManagedObject) -> Bool {
+    inSource { $0.hasMember(member, in: owner, $1) } ?? assigned.contains(member)
+  }
+
+  func add(_ member: ManagedObject) -> Bool {
+    if owner.source == nil, member.source != nil { owner.insertIntoContext(of: member) }
+    let isNew = inSource { $0.insertMember(member, in: owner, $1) }
+    if let isNew { return isNew }
+    guard !assigned.contains(member) else { return false }
+    assign(assigned + [member])
+    return true
+  }
+
+  func remove(_ member: ManagedObject) -> Bool {
+    let wasPresent = inSource { $0.removeMember(member, from: owner, $1) }
+    if let wasPresent { return wasPresent }
+    guard assigned.contains(member) else { return false }
+    assign(assigned.filter { $0 !== member })
+    return true
+  }
+
+  /// Calls `body` with the owner's context and the property, or returns `nil` if the owner is in no
+  /// context.
+  private func inSource<Result>(
+    _ body: (any ObjectSource, PropertyDescription) -> Result
   ) -> Result? {
-    guard let source, let property = entityDescription?.property(at: offset) else { return nil }
+    guard let source = owner.source, let property = owner.entityDescription?.property(at: offset)
+    else { return nil }
     return body(source, property)
   }
 
-  /// Inserts this object into another object's context, if only the other one is in a context.
-  fileprivate final func joinContext(of other: ManagedObject) {
-    if source == nil, other.source != nil { insertIntoContext(of: other) }
+  /// The members that were assigned to an owner that is in no context.
+  private var assigned: [ManagedObject] {
+    isOrdered ? owner.loadedList(at: offset) : Array(owner.loadedSet(at: offset))
+  }
+
+  private func assign(_ members: [ManagedObject]) {
+    if isOrdered {
+      owner.setList(members, at: offset)
+    } else {
+      owner.setSet(Set(members), at: offset)
+    }
   }
 }

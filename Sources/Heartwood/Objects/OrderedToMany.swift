@@ -5,7 +5,8 @@
 /// ```
 ///
 /// The list contains each object at most once. An object that is added through the inverse is
-/// appended.
+/// appended. `album.$tracks` counts, finds, appends and removes ``Members`` without loading all of
+/// them.
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
@@ -41,6 +42,22 @@ public struct OrderedToMany<Destination: ManagedObject> {
   public var wrappedValue: [Destination] {
     get { members ?? [] }
     set { members = newValue }
+  }
+
+  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  @available(
+    *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
+  )
+  public var projectedValue: Members { fatalError() }
+
+  /// The members, which are counted, found and changed without loading them.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    projected projected: KeyPath<Owner, Members>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Members {
+    Members(of: owner, at: ManagedObject.offset(of: storage, in: owner))
   }
 
   /// The related objects, which may be faults.

@@ -170,12 +170,7 @@ enum CrewAccess {
     case .reserved: team(object).reserved.formSymmetricDifference([job(other)])
     case .tagMembers: toggle(tag(object).$members, member(other))
     case .tagJobs: tag(object).jobs.formSymmetricDifference([job(other)])
-    case .jobs:
-      if let position = member(object).jobs.firstIndex(of: job(other)) {
-        member(object).jobs.remove(at: position)
-      } else {
-        member(object).jobs.append(job(other))
-      }
+    case .jobs: toggle(member(object).$jobs, job(other))
     case .labels:
       if let position = job(object).labels.firstIndex(of: tag(other)) {
         job(object).labels.remove(at: position)
@@ -190,6 +185,10 @@ enum CrewAccess {
 
   private static func toggle<Other>(_ members: ToMany<Other>.Members, _ other: Other) {
     if !members.remove(other) { members.insert(other) }
+  }
+
+  private static func toggle<Other>(_ members: OrderedToMany<Other>.Members, _ other: Other) {
+    if !members.remove(other) { members.append(other) }
   }
 
   /// Returns all objects of a context, grouped by class.
