@@ -27,8 +27,8 @@ let package = Package(
     // For SwiftUI; empty where there is none.
     .target(name: "HeartwoodUI", dependencies: ["Heartwood"], swiftSettings: settings),
     .executableTarget(
-      name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
-      swiftSettings: settings),
+      name: "heartwoodctl", dependencies: ["Heartwood", "HeartwoodEngine"],
+      path: "Sources/HeartwoodTool", swiftSettings: settings),
     .executableTarget(
       name: "heartwood-bench", dependencies: ["Heartwood", "HeartwoodEngine"], path: "Benchmarks",
       swiftSettings: settings),
@@ -62,7 +62,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ToolTests",
-      dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
+      dependencies: ["Heartwood", "HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
       swiftSettings: settings),
     .testTarget(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],

@@ -40,6 +40,7 @@ struct LayeringTests {
         // properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
         ["Fetching"], ["Saving"], ["Batches"], ["Importing"], ["LiveResults"], ["Container"],
+        ["Inspection"],
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]

@@ -116,6 +116,13 @@ public final class PersistentContainer: Sendable {
     self.options = options
   }
 
+  /// Creates a container for an open store with a model that was read from the store.
+  init(store: Store, model: StoreModel) {
+    group = StoreGroup(StoreGroup.AttachedStore(url: nil, store: store, model: model))
+    version = 0
+    options = ContainerOptions()
+  }
+
   deinit { viewFollower.withLock { $0?.cancel() } }
 
   /// The context of the main actor, for user interfaces.

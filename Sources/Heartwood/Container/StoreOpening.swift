@@ -21,6 +21,7 @@ struct StoreOpening {
       try known.reconciled(with: schema, in: { try snapshot.keyspace($0).map { .snapshot($0) } })
         == known
     {
+      updateDeclarations(in: known, snapshot)
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
@@ -30,8 +31,39 @@ struct StoreOpening {
         for stage in stages(after: known) { try run(stage, &state, transaction) }
       }
       try state.migrate(to: schema, transaction, options.progress)
+      try writeDeclarations(transaction)
     }
     return try state.storeModel(schema, tracksHistory: options.tracksHistory)
+  }
+
+  /// Records the declarations of the schema's classes if they have changed.
+  ///
+  /// Errors are ignored, because programs do not depend on these declarations. The next opening
+  /// tries again.
+  private func updateDeclarations(in model: StoredModel, _ snapshot: Snapshot) {
+    guard !options.store.isReadOnly,
+      let keyspace = try? snapshot.keyspace(StoredModel.keyspace),
+      (try? changedDeclarations(.snapshot(keyspace), model)) != nil
+    else { return }
+    _ = try? store.write { try writeDeclarations($0) }
+  }
+
+  private func writeDeclarations(_ transaction: WriteTransaction) throws {
+    let keyspace = try transaction.keyspace(StoredModel.keyspace)
+    guard let model = try StoredState(.transaction(keyspace)).model,
+      let new = try changedDeclarations(.transaction(keyspace), model)
+    else { return }
+    try keyspace.put(StoredDeclarations.key, new.encoded())
+  }
+
+  /// Returns the declarations to write, or `nil` if they are unchanged.
+  private func changedDeclarations(
+    _ keyspace: RowsKeyspace, _ model: StoredModel
+  ) throws -> StoredDeclarations? {
+    // Replace declarations that cannot be decoded.
+    let known = (try? StoredDeclarations.read(keyspace)) ?? nil
+    let new = try (known ?? StoredDeclarations()).updated(for: schema.content, in: model)
+    return new == known ? nil : new
   }
 
   private func stages(after model: StoredModel) -> [MigrationStage] {

@@ -32,13 +32,18 @@ struct FetchOrder {
   /// The order in which objects were created.
   static var byRow: FetchOrder { FetchOrder() }
 
-  /// Creates the order of a request from its sort descriptors.
+  /// Creates the order of a request from its sort descriptors, or from the paths that it names.
   ///
   /// - Parameter section: The key by which objects are grouped; it precedes the sort descriptors.
   /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(
-    _ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver, section: AnyKeyPath? = nil
+    _ request: FetchRequest<M>, _ resolver: QueryResolver, section: AnyKeyPath? = nil
   ) throws {
+    if let named = request.named {
+      terms = try named.order.map { try Term($0.path, isReversed: $0.isReversed, resolver) }
+      return
+    }
+    let descriptors = request.sortDescriptors
     var terms: [Term] = []
     if let section, descriptors.first?.keyPath != section {
       terms.append(try Term(section: section, resolver))
@@ -106,15 +111,28 @@ extension FetchOrder.Term {
   ///
   /// - Throws: `unknownProperty` if the key path does not lead to a value that has an order.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
-    let term = try resolver.term(at: section)
+    try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
+  }
+
+  /// Creates the term for a value in the format language, such as `team.name`.
+  ///
+  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if it does not
+  ///   lead to a value that has an order.
+  init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
+    let term = try resolver.resolve(try FormatParser.expression(path, []))
+    try self.init(term, isReversed: isReversed, "order objects")
+  }
+
+  /// - Parameter use: What the term is for, for the error message.
+  private init(_ term: QueryTerm, isReversed: Bool, _ use: String) throws {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(term.name) cannot be used for sections, because it is \(term.type.phrase), and such "
-          + "values have no order. Use another property.")
+        "\(term.name) cannot \(use), because it is \(term.type.phrase), and such values have no "
+          + "order. Use another property.")
     }
     self.init(
-      name: term.name, value: value, slot: term.property?.slot, isReversed: false,
+      name: term.name, value: value, slot: term.property?.slot, isReversed: isReversed,
       isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 

@@ -32,13 +32,13 @@ struct FetchPlan {
     _ request: FetchRequest<M>, _ expression: QueryExpression?, _ model: StoreModel,
     _ renumbered: RenumberedObjects, section: AnyKeyPath? = nil
   ) throws {
-    let entity = try model.schema.requiredEntity(of: M.self)
+    let entity = try request.entity(in: model.schema)
     let storages =
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
     var terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
-    order = try FetchOrder(request.sortDescriptors, resolver, section: section)
+    order = try FetchOrder(request, resolver, section: section)
     if let position = request.position {
       // A request with a position has been sorted by stored values.
       guard let order else { throw FetchOrder.changed }

@@ -39,6 +39,15 @@ public struct FetchRequest<M: ManagedObject> {
   public var includesSubentities = true
   /// The position after which the objects begin, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?
+  /// The name of the entity and the order of its objects, if the entity has no class.
+  var named: NamedEntity?
+
+  /// An entity without a class.
+  struct NamedEntity {
+    let name: String
+    /// The paths of the properties by which the objects are sorted, most significant first.
+    let order: [(path: String, isReversed: Bool)]
+  }
 
   /// Creates a request.
   public init(
@@ -60,6 +69,16 @@ public struct FetchRequest<M: ManagedObject> {
   ) {
     self.init(sort: sort, limit: limit, offset: offset, batchSize: batchSize)
     self.predicate = predicate
+  }
+
+  /// Returns the entity of the requested objects.
+  ///
+  /// - Throws: `unknownEntity` if the model does not have it.
+  func entity(in schema: Schema.Content) throws(ObjectGraphError) -> EntityDescription {
+    guard let named else { return try schema.requiredEntity(of: M.self) }
+    if let entity = schema.entity(named: named.name) { return entity }
+    throw ObjectGraphError(
+      .unknownEntity, "The store has no entity named \(named.name). Use the name of an entity.")
   }
 
   // MARK: Pages

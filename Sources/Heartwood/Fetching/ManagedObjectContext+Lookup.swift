@@ -100,7 +100,7 @@ extension ManagedObjectContext {
       request.isUnsortedAndComplete, ContextLog.level == .off,
       case .comparison(let first, .equal, let second, let options) = expression, options.isEmpty
     else { return nil }
-    let entity = try model.schema.requiredEntity(of: M.self)
+    let entity = try request.entity(in: model.schema)
     let (property, value): (PropertyDescription?, StoredValue)
     switch (first, second) {
     case (.property(.variable(0), let name), .constant(let constant)),

@@ -130,9 +130,7 @@ final class RowColumns {
     }) {
       return known
     }
-    guard let type = property.storage.destination, let entity = schema.entity(of: type) else {
-      return nil
-    }
+    guard let entity = schema.destination(of: property) else { return nil }
     nodes.append(
       Node(
         entity: entity, expression: .property(nodes[parent].expression, .name(property.name)),

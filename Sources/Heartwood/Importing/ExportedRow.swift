@@ -31,7 +31,7 @@ struct ExportedColumns {
           key: nil)
       }
       guard property.isReference else { return nil }
-      let target = property.storage.destination.flatMap { model.schema.entity(of: $0) }
+      let target = model.schema.destination(of: property)
       let unique = target?.uniqueProperties ?? []
       let required = unique.first {
         if case .attribute(_, isOptional: false) = $0.kind { true } else { false }
@@ -48,7 +48,7 @@ struct ExportedColumns {
   /// Returns the text of a value in a CSV field, or `nil` for a missing value.
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     if value.isNull { return nil }
-    let field = ExportedValue(value: value, attribute: column.attribute)
+    let field = ExportedValue(value, column.attribute)
     let json = try encoder.encode([field])
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
     guard text.hasPrefix("\"") else { return text }
@@ -64,7 +64,7 @@ struct ExportedRow: Encodable {
   func encode(to encoder: any Encoder) throws {
     let container = encoder.container(keyedBy: ImportKey.self)
     for (column, value) in zip(columns.columns, values) where !value.isNull || !column.omitsNull {
-      let field = ExportedValue(value: value, attribute: column.attribute)
+      let field = ExportedValue(value, column.attribute)
       var keys = column.keys
       if let key = column.key, !value.isNull { keys.append(key) }
       var object = container
@@ -77,9 +77,23 @@ struct ExportedRow: Encodable {
 }
 
 /// A value of an export.
-private struct ExportedValue: Encodable {
-  let value: StoredValue
-  let attribute: PropertyDescription
+struct ExportedValue: Encodable {
+  private let value: StoredValue
+  private let storageType: StorageType?
+  /// The type of the attribute in its class, or `nil` if there is no class.
+  private let storage: (any PropertyStorage.Type)?
+
+  init(_ value: StoredValue, _ attribute: PropertyDescription) {
+    self.value = value
+    storageType = attribute.fieldStorageType
+    storage = attribute.storage
+  }
+
+  init(_ value: StoredValue, _ storageType: StorageType) {
+    self.value = value
+    self.storageType = storageType
+    storage = nil
+  }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
@@ -91,64 +105,21 @@ private struct ExportedValue: Encodable {
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
       // The shortest text of a `Float` is not that of the equal `Double`.
-      if attribute.fieldStorageType == .float {
+      if storageType == .float {
         try container.encode(Float(double))
       } else {
         try container.encode(double)
       }
     case .date: try container.encode(Date(storedValue: value))
     case .uuid: try container.encode(UUID(storedValue: value))
-    case .string where attribute.fieldStorageType == .decimal:
+    case .string where storageType == .decimal:
       try container.encode(Decimal(storedValue: value))
     case .string(let text): try container.encode(text)
-    case .bytes(let bytes) where attribute.fieldStorageType == .json:
+    case .bytes(let bytes) where storageType == .json:
       // The encoder's formats also apply to dates and data within the value.
-      if try attribute.storage.encode(value, to: &container) { return }
-      try container.encode(JSONCoding.decoder.decode(JSONText.self, from: Data(bytes)))
+      if let storage, try storage.encode(value, to: &container) { return }
+      try container.encode(JSONCoding.decoder.decode(JSONValue.self, from: Data(bytes)))
     case .bytes(let bytes): try container.encode(Data(bytes))
-    }
-  }
-}
-
-/// Any JSON value.
-private enum JSONText: Codable {
-  case null
-  case bool(Bool)
-  case integer(Int64)
-  case number(Double)
-  case text(String)
-  case array([JSONText])
-  case object([String: JSONText])
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .integer(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .text(value)
-    } else if let value = try? container.decode([JSONText].self) {
-      self = .array(value)
-    } else {
-      self = .object(try container.decode([String: JSONText].self))
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    switch self {
-    case .null: try container.encodeNil()
-    case .bool(let value): try container.encode(value)
-    case .integer(let value): try container.encode(value)
-    case .number(let value): try container.encode(value)
-    case .text(let value): try container.encode(value)
-    case .array(let value): try container.encode(value)
-    case .object(let value): try container.encode(value)
     }
   }
 }

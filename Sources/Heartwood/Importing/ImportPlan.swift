@@ -60,10 +60,10 @@ final class ImportPlan: @unchecked Sendable {
   /// Returns the plan of the objects to which a relationship leads.
   func plan(of property: PropertyDescription) throws -> ImportPlan {
     if let known = plans[property.slot] { return known }
-    guard let type = property.storage.destination else {
+    guard let destination = schema.destination(of: property) else {
       throw ObjectGraphError(.unknownEntity, "\(property.name) leads to no class of the model.")
     }
-    let new = try ImportPlan(schema.requiredEntity(of: type), schema)
+    let new = try ImportPlan(destination, schema)
     plans[property.slot] = new
     return new
   }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     dates: JSONEncoder.DateEncodingStrategy? = nil, to output: (Data) throws -> Void
   ) throws -> Int {
     let storeContext = otherStoreContext(for: M.self) ?? self
-    let entity = try storeContext.model.schema.requiredEntity(of: M.self)
+    let entity = try request.entity(in: storeContext.model.schema)
     let columns = ExportedColumns(entity, storeContext.model)
     return try withoutActuallyEscaping(output) { output in
       let writer = ExportWriter(format, columns, dates, output)

@@ -46,12 +46,21 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
+  /// Creates the schema of a store from its model instead of from classes.
+  init(version: Int, content: Content) {
+    self.version = version
+    self.content = content
+    removing = []
+  }
+
   /// The result of inspecting the classes.
   final class Content: Sendable {
     let entities: [EntityDescription]
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
+    /// The destinations of relationships whose entities have no classes, by property.
+    private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
     /// A property in a key path, with the entity to which it belongs.
@@ -68,7 +77,30 @@ public struct Schema: Sendable {
       self.failures = failures
       positions = Dictionary(
         uniqueKeysWithValues: entities.map { (ObjectIdentifier($0.type), $0.position) })
+      destinations = [:]
     }
+
+    /// Creates the content for entities without classes.
+    ///
+    /// - Parameter destinations: The destination of each relationship.
+    init(
+      classless entities: [EntityDescription], destinations: [ObjectIdentifier: EntityDescription]
+    ) {
+      self.entities = entities
+      self.destinations = destinations
+      failures = []
+      positions = [:]
+    }
+
+    /// Returns the entity to which a relationship leads, or `nil` if the property is not a
+    /// relationship.
+    func destination(of property: PropertyDescription) -> EntityDescription? {
+      property.storage.destination.flatMap { entity(of: $0) }
+        ?? destinations[ObjectIdentifier(property)]
+    }
+
+    /// Returns the entity with the given name, or `nil` if the model has none.
+    func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
 
     /// Returns the entity of a class, or `nil` if the class is not part of the model.
     func entity(of type: AnyClass) -> EntityDescription? {

@@ -111,14 +111,12 @@ extension QueryResolver {
           + "Filter the fetched objects by the property instead.")
     }
     recordReference(entity)
-    if let destination = property.storage.destination {
-      schema.entity(of: destination).map(recordReference)
-    }
+    schema.destination(of: property).map(recordReference)
     return property
   }
 
   private func type(of property: PropertyDescription) -> QueryType {
-    let destination = property.storage.destination.flatMap { schema.entity(of: $0) }
+    let destination = schema.destination(of: property)
     return switch property.kind {
     case .attribute(.json, _):
       property.storage.collection.map {

@@ -108,7 +108,7 @@ extension SaveRequest {
   private func requireTarget(
     _ id: ManagedObjectID, _ property: PropertyDescription, _ object: ManagedObject
   ) throws {
-    let destination = property.storage.destination.flatMap { model.schema.entity(of: $0) }
+    let destination = model.schema.destination(of: property)
     guard context.isOwn(id), let target = model.storage(of: number(of: id.number))?.entity,
       let destination, target.isKind(of: destination)
     else {

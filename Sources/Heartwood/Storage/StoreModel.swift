@@ -65,8 +65,8 @@ final class StoreModel: Sendable {
         storage.relationshipKeyspaces[property.slot].map { (property.slot, $0) }
       }
     }
-    let destinations = schema.entities.flatMap(\.relationships).compactMap { property in
-      property.storage.destination.flatMap { schema.entity(of: $0) }
+    let destinations = schema.entities.flatMap(\.relationships).compactMap {
+      schema.destination(of: $0)
     }
     areIsolated = schema.entities.map { entity in
       entity.relationships.isEmpty && entity.derived.isEmpty && !entity.hasUniqueConstraints

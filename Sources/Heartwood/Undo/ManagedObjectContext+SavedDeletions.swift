@@ -25,8 +25,8 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     let properties = model.schema.entities.flatMap { other in
       other.ownProperties.filter { property in
-        guard property.isReference, let type = property.storage.destination,
-          let destination = model.schema.entity(of: type), entity.isKind(of: destination)
+        guard property.isReference, let destination = model.schema.destination(of: property),
+          entity.isKind(of: destination)
         else { return false }
         guard let inverse = other.inverses[property.slot]?.property else { return true }
         return inverse.options.deleteRule == .noAction

@@ -86,4 +86,28 @@ extension Store {
       }
     }
   }
+
+  /// Returns the number of pages that belong to each keyspace of one generation.
+  ///
+  /// Damaged pages are not counted.
+  ///
+  /// - Throws: `corrupt` if a bitmap or the catalog is corrupt; `foreignStore`, `closed` or `io`.
+  /// - Complexity: Reads every page in use once.
+  package func pageCounts(of snapshot: Snapshot) throws -> [String: Int] {
+    try requireOpen()
+    try require(snapshot)
+    defer { withExtendedLifetime(snapshot) {} }
+    let view = snapshot.state.view
+    let used = UsedPages(view: view, geometry: files.geometry)
+    var counts: [TreeID: Int] = [:]
+    for number in 0..<view.pageCount where try used.contains(number) {
+      guard let reference = try? view.page(number) else { continue }
+      if PageKind(rawValue: reference.bytes.load8(PageLayout.kind.offset)) != .bitmap {
+        counts[reference.bytes.load32(PageLayout.tree.offset), default: 0] += 1
+      }
+      view.release(reference)
+    }
+    let rows = try Catalog.rows(in: view)
+    return Dictionary(rows.map { ($0.name, counts[$0.row.root.tree] ?? 0) }) { $0 + $1 }
+  }
 }

@@ -61,7 +61,8 @@ enum KnownOperations {
     "unreadableValues": .left("the run stores only values that it can read"),
     "isEmpty": .left("the same as a count of 0; has tests of its own"),
     "contains": .left("MembersTests compare it with loaded sets"), "remove": .steps,
-    "append": .steps, "entity": .steps, "hash": .steps, "wrappedValue": .steps, "projectedValue": .steps,
+    "append": .steps, "entity": .steps, "hash": .steps, "wrappedValue": .steps,
+    "projectedValue": .steps,
   ]
 
   static let container: [String: Use] = [

@@ -42,7 +42,7 @@ enum StatCommand {
         pages, pageByteCount: store.statistics.pageByteCount, snapshot.generation)
       return (sum, pages)
     }
-    if let path = invocation.svgPath {
+    if let path = invocation[.svg] {
       let name = URL(fileURLWithPath: invocation.path).lastPathComponent
       let chart = SVGPageChart(name, sum, PageMap(pages, sum, maxCellCount: SVGPageChart.cellCount))
       do {

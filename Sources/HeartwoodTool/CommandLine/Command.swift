@@ -2,6 +2,12 @@
 ///
 /// Its raw value is its name on the command line.
 enum Command: String, CaseIterable {
+  case entities
+  case query
+  case object
+  case history
+  case diff
+  case follow
   case info
   case keys
   case dump
@@ -14,13 +20,32 @@ enum Command: String, CaseIterable {
   case keep
   case release
 
+  /// The groups of commands in the help text.
+  enum Group: String, CaseIterable {
+    case objects = "Objects"
+    case pages = "Keys and pages"
+    case maintenance = "Maintenance"
+  }
+
+  var group: Group {
+    switch self {
+    case .entities, .query, .object, .history, .diff, .follow: .objects
+    case .info, .keys, .dump, .stat, .generations, .verify: .pages
+    case .checkpoint, .compact, .copy, .keep, .release: .maintenance
+    }
+  }
+
   /// The operands of the command, in order.
   var operands: [Operand] {
     switch self {
     case .info, .stat, .generations, .verify, .checkpoint, .compact: [.path]
     case .keys, .dump: [.path, .keyspace]
-    case .copy: [.path, .target]
+    case .copy: [.path, .copy]
     case .keep, .release: [.path, .name]
+    case .entities, .history, .follow: [.path]
+    case .query: [.path, .entity, .condition]
+    case .object: [.path, .id]
+    case .diff: [.path, .source, .target]
     }
   }
 
@@ -32,11 +57,27 @@ enum Command: String, CaseIterable {
     case .copy: [.at, .named, .json]
     case .keep: [.at, .json]
     case .info, .generations, .verify, .checkpoint, .compact, .release: [.json]
+    case .entities: [.at, .named, .json]
+    case .query:
+      [
+        .columns, .sort, .limit, .offset, .count, .explain, .at, .named, .json, .jsonLines, .csv,
+        .markdown,
+      ]
+    case .object: [.at, .named, .json]
+    case .history: [.after, .author, .limit, .json, .jsonLines]
+    case .diff: [.json, .jsonLines]
+    case .follow: [.after]
     }
   }
 
   var summary: String {
     switch self {
+    case .entities: "show the model: entities with their properties and sizes"
+    case .query: "show the objects of an entity that meet a condition"
+    case .object: "show an object, its related objects and its versions"
+    case .history: "list the transactions in the history"
+    case .diff: "show the objects that differ between two generations"
+    case .follow: "print changes as they are committed, as JSON lines"
     case .info: "show properties, sizes and keyspaces of the store"
     case .keys: "list the keyspaces, or the keys of one keyspace"
     case .dump: "show entries with their values"
@@ -54,6 +95,37 @@ enum Command: String, CaseIterable {
   /// The paragraphs that follow the summary in the output of `--help`.
   var details: [String] {
     switch self {
+    case .entities:
+      [
+        "Reads the model that the store contains, so the program's classes are not needed. Sizes "
+          + "are those of the pages that hold the rows and the indexes."
+      ]
+    case .query:
+      [
+        "CONDITION is a predicate in the format language, such as 'magnitude >= 5 AND place "
+          + "CONTAINS[cd] \"chile\"'. Without it, all objects are shown.",
+        "--columns and --sort take values in the format language, separated by commas: "
+          + "place,network.title,reports.@count. With a minus sign, as in --sort=-time, the order "
+          + "is reversed. Without --columns, all attributes and to-one relationships are shown.",
+      ]
+    case .object:
+      ["ID is an entity and a number, such as Quake/12, or the URI of an object's ID."]
+    case .history:
+      [
+        "The oldest transaction comes first. With --limit, only the newest N are shown. "
+          + "--after takes the number that this command shows for a transaction."
+      ]
+    case .diff:
+      [
+        "FROM and TO are numbers, names or times of readable generations. Without TO, the newest "
+          + "generation is compared. TO may be older than FROM."
+      ]
+    case .follow:
+      [
+        "Prints one line for each changed object, with the values after the change, and runs until "
+          + "it is interrupted. With --after, it begins with the transactions after that number of "
+          + "the history."
+      ]
     case .info:
       ["Opens the store for reading only. Sizes \"on disk\" do not include holes."]
     case .keys:
@@ -109,6 +181,12 @@ enum Command: String, CaseIterable {
   /// An example of a command line.
   var example: String {
     switch self {
+    case .entities: "heartwoodctl entities ~/data/shop"
+    case .query: "heartwoodctl query ~/data/shop Order 'total > 100' --sort=-date --limit 10"
+    case .object: "heartwoodctl object ~/data/shop Order/1871"
+    case .history: "heartwoodctl history ~/data/shop --limit 20"
+    case .diff: "heartwoodctl diff ~/data/shop before-import"
+    case .follow: "heartwoodctl follow ~/data/shop | jq .values"
     case .info: "heartwoodctl info ~/data/shop"
     case .keys: "heartwoodctl keys ~/data/shop --json"
     case .dump: "heartwoodctl dump ~/data/shop orders --from 1871 --limit 20"
@@ -126,67 +204,4 @@ enum Command: String, CaseIterable {
   private static let keyNotation =
     "Write a key as the tool shows it: 1871, \"open\" (or open), true, nil, 1.5, date 0.0, 0x00FF "
     + "(bytes) or a UUID. Enclose composite keys in parentheses, as in '(\"nc\",5)'."
-}
-
-/// An operand of a command.
-enum Operand: String {
-  case path = "PATH"
-  case target = "TARGET"
-  case name = "NAME"
-  case keyspace = "KEYSPACE"
-
-  /// Whether a command requires the operand.
-  var isRequired: Bool { self != .keyspace }
-
-  var summary: String {
-    switch self {
-    case .path: "the directory of the store"
-    case .target: "the path of the copy, which must not exist"
-    case .name: "the name of a generation"
-    case .keyspace: "the name of a keyspace"
-    }
-  }
-}
-
-/// An option.
-///
-/// Its raw value is its name on the command line.
-enum Flag: String, CaseIterable {
-  case from = "--from"
-  case limit = "--limit"
-  case full = "--full"
-  case at = "--at"
-  case named = "--named"
-  case svg = "--svg"
-  case json = "--json"
-  case help = "--help"
-  case version = "--version"
-
-  /// The placeholder for the value in the help text, or `nil` for a flag without a value.
-  var placeholder: String? {
-    switch self {
-    case .from: "KEY"
-    case .limit: "N"
-    case .at: "GENERATION"
-    case .named: "NAME"
-    case .svg: "FILE"
-    case .full, .json, .help, .version: nil
-    }
-  }
-
-  var usage: String { placeholder.map { "\(rawValue) \($0)" } ?? rawValue }
-
-  var summary: String {
-    switch self {
-    case .from: "start at this key, or at the first key after it"
-    case .limit: "show at most N entries of each keyspace"
-    case .full: "show complete values"
-    case .at: "use this generation instead of the newest one"
-    case .named: "use the generation with this name"
-    case .svg: "also write the chart to FILE, as SVG"
-    case .json: "print one JSON document: sizes in bytes, times in UTC"
-    case .help: "show this text"
-    case .version: "show the version"
-    }
-  }
 }

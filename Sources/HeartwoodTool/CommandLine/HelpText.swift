@@ -6,16 +6,13 @@ enum HelpText {
   /// The help text of the tool.
   static var overview: String {
     var lines = [
-      "heartwoodctl inspects and maintains a Heartwood store.",
+      "heartwoodctl shows the objects of a Heartwood store, and maintains the store.",
       "",
       "Usage: heartwoodctl COMMAND PATH [options]",
-      "",
-      "Inspection:",
     ]
-    let changing: Set<Command> = [.checkpoint, .compact, .copy, .keep, .release]
-    lines += Command.allCases.filter { !changing.contains($0) }.map(row)
-    lines += ["", "Maintenance:"]
-    lines += Command.allCases.filter { changing.contains($0) }.map(row)
+    for group in Command.Group.allCases {
+      lines += ["", "\(group.rawValue):"] + Command.allCases.filter { $0.group == group }.map(row)
+    }
     lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
     lines += ["Run heartwoodctl COMMAND --help for the options of a command.", ""]
     return (lines + exitCodes).joined(separator: "\n")

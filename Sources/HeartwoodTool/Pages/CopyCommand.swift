@@ -10,7 +10,7 @@ enum CopyCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let target = invocation.requiredOperand
+    let target = invocation.required(.copy)
     guard !isDirectory(target, within: invocation.path) else {
       throw ToolFailure.refused(
         "\(target) is in the directory of the store, which must contain only the store's files. "

@@ -15,7 +15,7 @@ enum KeysCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     try StoreAccess.withStore(invocation.path, for: .reading) { store in
       let snapshot = try StoreAccess.snapshot(of: store, invocation)
-      if let name = invocation.word {
+      if let name = invocation[.keyspace] {
         let keyspace = try StoreAccess.keyspace(name, of: snapshot)
         try list(keyspace, name, of: snapshot, invocation, output)
       } else {

@@ -8,9 +8,9 @@ enum KeepCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let name = invocation.requiredOperand
+    let name = invocation.required(.name)
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
-      let generation = try invocation.generation ?? store.snapshot().generation
+      let generation = try StoreAccess.snapshot(of: store, invocation).generation
       try store.keep(generation, as: name)
       return generation
     }

@@ -37,14 +37,42 @@ enum StoreAccess {
   /// Returns a snapshot of the generation selected on the command line, or of the newest generation
   /// if none is selected.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
-    if let name = invocation.generationName {
-      let named = try store.namedGenerations()
-      guard let generation = named[name] else {
-        throw noSuchName(name, among: named.keys.sorted(), invocation.path)
-      }
-      return try store.snapshot(at: generation)
+    if let name = invocation[.named] { return try snapshot(of: store, named: name, invocation) }
+    return try invocation[.at].map { try snapshot(of: store, at: $0, invocation) }
+      ?? store.snapshot()
+  }
+
+  /// Returns a snapshot of the generation with a number or a name, or of the newest readable
+  /// generation that is not newer than a time.
+  static func snapshot(
+    of store: Store, at text: String, _ invocation: Invocation
+  ) throws -> Snapshot {
+    if let frame = UInt64(text) { return try store.snapshot(at: Generation(frame: frame)) }
+    guard let time = TimeText.date(text) else {
+      return try snapshot(of: store, named: text, invocation)
     }
-    return try invocation.generation.map(store.snapshot(at:)) ?? store.snapshot()
+    let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
+    let newest = try store.snapshot()
+    if newest.state.point.time <= milliseconds { return newest }
+    for live in try store.liveGenerations().reversed() {
+      guard let snapshot = try? store.snapshot(at: live.generation),
+        snapshot.state.point.time <= milliseconds
+      else { continue }
+      return snapshot
+    }
+    throw ToolFailure.refused(
+      "No readable generation is as old as \(text). Run heartwoodctl generations "
+        + "\(invocation.path) to list the readable ones.")
+  }
+
+  private static func snapshot(
+    of store: Store, named name: String, _ invocation: Invocation
+  ) throws -> Snapshot {
+    let named = try store.namedGenerations()
+    guard let generation = named[name] else {
+      throw noSuchName(name, among: named.keys.sorted(), invocation.path)
+    }
+    return try store.snapshot(at: generation)
   }
 
   /// Returns the snapshot's keyspace with this name, or throws an error if there is none.

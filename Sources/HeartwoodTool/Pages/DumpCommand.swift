@@ -15,7 +15,7 @@ enum DumpCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     try StoreAccess.withStore(invocation.path, for: .reading) { store in
       let snapshot = try StoreAccess.snapshot(of: store, invocation)
-      let names = try invocation.word.map { [$0] } ?? snapshot.keyspaceNames
+      let names = try invocation[.keyspace].map { [$0] } ?? snapshot.keyspaceNames
       if invocation.wantsJSON {
         try writeDocument(names, snapshot, invocation, output)
       } else {
@@ -35,7 +35,7 @@ enum DumpCommand {
       let keyspace = try StoreAccess.keyspace(name, of: snapshot)
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
       try document.begin(name, entryCount: try keyspace.count())
-      try walk.forEachEntry(upTo: invocation.isFull ? nil : byteCountInJSON) { key, value in
+      try walk.forEachEntry(upTo: invocation.has(.full) ? nil : byteCountInJSON) { key, value in
         try document.add(EntryDocument.Entry(key: key, value: value))
       }
       try document.endKeyspace()
@@ -56,15 +56,15 @@ enum DumpCommand {
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
       // Reading four bytes of the value per column is usually enough to fill the line, because a
       // Unicode scalar takes at most four bytes in UTF-8.
-      let byteLimit = invocation.isFull ? nil : output.width * 4
+      let byteLimit = invocation.has(.full) ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))
         // Complete values can be large, so write each value as soon as it is read.
-        guard rows.count == rowsInTable || invocation.isFull else { return }
-        try write(rows, isFull: invocation.isFull, output)
+        guard rows.count == rowsInTable || invocation.has(.full) else { return }
+        try write(rows, isFull: invocation.has(.full), output)
         rows = []
       }
-      try write(rows, isFull: invocation.isFull, output)
+      try write(rows, isFull: invocation.has(.full), output)
     }
   }
 

@@ -8,7 +8,7 @@ enum ReleaseCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let name = invocation.requiredOperand
+    let name = invocation.required(.name)
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let named = try store.namedGenerations()
       // Report a name that is not in use, because the user has probably mistyped it. `release`

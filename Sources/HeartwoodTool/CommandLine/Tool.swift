@@ -1,4 +1,5 @@
 import Foundation
+import Heartwood
 import HeartwoodEngine
 
 /// The entry point of `heartwoodctl`: parses the command line, runs a command, and reports errors.
@@ -43,6 +44,8 @@ enum Tool {
         return try run(invocation, output)
       } catch let error as StorageError {
         throw ToolFailure.refused(Advice.sentence(for: error, invocation))
+      } catch let error as ObjectGraphError {
+        throw ToolFailure.refused(error.message)
       }
     }
     return .fine
@@ -50,6 +53,12 @@ enum Tool {
 
   private static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     switch invocation.command {
+    case .entities: try EntitiesCommand.run(invocation, output)
+    case .query: try QueryCommand.run(invocation, output)
+    case .object: try ObjectCommand.run(invocation, output)
+    case .history: try HistoryCommand.run(invocation, output)
+    case .diff: try DiffCommand.run(invocation, output)
+    case .follow: try FollowCommand.run(invocation, output)
     case .info: try OverviewCommand.run(invocation, output)
     case .generations: try GenerationsCommand.run(invocation, output)
     case .keys: try KeysCommand.run(invocation, output)

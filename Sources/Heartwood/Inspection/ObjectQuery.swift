@@ -1,0 +1,25 @@
+/// A request for the objects of an entity without a class, in texts of the format language.
+package struct ObjectQuery: Sendable {
+  /// The name of the entity.
+  package var entity: String
+  /// The condition, or `nil` for all objects.
+  package var condition: String?
+  /// The values by which the objects are sorted, most significant first.
+  package var order: [(path: String, isReversed: Bool)] = []
+  package var limit: Int?
+  package var offset = 0
+  /// Whether objects of entities that inherit from the entity are included.
+  package var includesSubentities = true
+
+  package init(entity: String, condition: String? = nil) {
+    (self.entity, self.condition) = (entity, condition)
+  }
+
+  func request() throws -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(limit: limit, offset: offset)
+    request.named = .init(name: entity, order: order)
+    request.includesSubentities = includesSubentities
+    request.predicate = try condition.map { try QueryPredicate(format: $0, arguments: []) }
+    return request
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+
+/// The objects of a store in one generation, read with the model that the store contains instead of
+/// the program's classes.
+///
+/// An instance must be used on one thread at a time.
+package final class StoredObjects {
+  /// The entities, in the order of their numbers.
+  package let entities: [EntityFacts]
+  package let snapshot: Snapshot
+  /// A container for the history and for differences between generations.
+  package let container: PersistentContainer
+  let model: StoreModel
+  private let context: ManagedObjectContext
+
+  /// Reads the model of a generation.
+  ///
+  /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if its model is damaged.
+  package init(_ store: Store, at snapshot: Snapshot) throws {
+    self.snapshot = snapshot
+    let keyspace = try snapshot.keyspace(StoredModel.keyspace).map { RowsKeyspace.snapshot($0) }
+    let state = try StoredState(keyspace)
+    guard let stored = state.model else {
+      throw ObjectGraphError(
+        .unknownEntity,
+        "The store contains no objects: no program has opened it with a model. Use the commands "
+          + "for keys and values instead.")
+    }
+    let declarations = try StoredDeclarations.read(keyspace) ?? StoredDeclarations()
+    let schema = try StoredSchema.schema(of: stored, declarations)
+    let model = try state.storeModel(schema, tracksHistory: true)
+    self.model = model
+    container = PersistentContainer(store: store, model: model)
+    context = container.newContext()
+    try context.setQueryGenerationFrom(QueryGenerationToken(generation: snapshot.token))
+    entities = stored.entities.compactMap { entity in
+      model.schema.entity(named: entity.name).map {
+        EntityFacts(model.storage(of: $0), entity, model.schema)
+      }
+    }
+  }
+
+  /// Returns the entity with the given name, or `nil` if there is none.
+  package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
+
+  /// The number of rows of an entity, without those of entities that inherit from it.
+  package func rowCount(of entity: EntityFacts) throws -> Int {
+    try snapshot.keyspace(entity.keyspace)?.count() ?? 0
+  }
+
+  // MARK: Queries
+
+  /// The number of objects that match a query.
+  package func count(_ query: ObjectQuery) throws -> Int { try context.count(for: query.request()) }
+
+  /// Returns how a query finds its objects.
+  package func explanation(of query: ObjectQuery) throws -> FetchExplanation {
+    try context.explain(query.request())
+  }
+
+  /// Calls `body` with the values of some columns of each object that matches a query.
+  ///
+  /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
+  ///   `members.@count`, or `SELF` for the ID of the object.
+  /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
+  ///   condition is invalid; errors of `body` and of reading rows.
+  /// - Complexity: As that of a fetch. Memory use grows with the number of objects only if the
+  ///   query has an order or an offset.
+  package func forEachRow(
+    of query: ObjectQuery, _ columns: [String], _ body: @escaping ([ObjectValue]) throws -> Void
+  ) throws {
+    let request = try query.request()
+    let entity = try request.entity(in: model.schema)
+    let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
+    let terms = try columns.map { try resolver.resolve(try FormatParser.expression($0, [])) }
+    let values = try zip(columns, terms).map { column, term -> QueryTerm.Value in
+      switch term.content {
+      case .value(let value): return value
+      case .condition(let condition): return { .bool(try condition($0)) }
+      case .values:
+        throw QueryResolver.unsupported(
+          "\(column) has several values for one object, so it cannot be a column. Use "
+            + "\(column).@count or another summary.")
+      }
+    }
+    let types = terms.map(\.type)
+    let properties = terms.map(\.property)
+    let space = model.space
+    try context.forEachRow(request, { _, _ in values }, inOrder: true) { row in
+      var cells: [ObjectValue] = []
+      cells.reserveCapacity(row.count)
+      for (index, value) in row.enumerated() {
+        cells.append(ObjectValue(value, properties[index], types[index], space))
+      }
+      try body(cells)
+    }
+  }
+
+  // MARK: Objects
+
+  /// Returns the ID of an object from its URI, or from its entity and number as in `Team/12`.
+  ///
+  /// - Returns: `nil` if the text is neither, or if the URI is one of another store.
+  package func id(_ text: String) -> ManagedObjectID? {
+    if let url = URL(string: text), let id = ManagedObjectID(uriRepresentation: url) {
+      return id.space.store == model.space.store ? ManagedObjectID(id.number, model.space) : nil
+    }
+    let parts = text.split(separator: "/")
+    guard parts.count == 2, let entity = entity(named: String(parts[0])), let row = Int64(parts[1]),
+      (0...ObjectNumber.maxRow).contains(row)
+    else { return nil }
+    return ManagedObjectID(ObjectNumber(entity: entity.number, row: row), model.space)
+  }
+
+  /// Returns all values of an object, by the names of its properties in their order, or `nil` if
+  /// the object does not exist.
+  package func values(
+    of id: ManagedObjectID
+  ) throws -> [(name: String, value: ObjectValue)]? {
+    guard let storage = model.storage(of: id.number) else { return nil }
+    let view = try StoreView(snapshot, model)
+    guard let values = try view.withRecord(id.number, storage, { try storage.values($0) }) else {
+      return nil
+    }
+    return try storage.entity.properties.map { property in
+      guard case .toMany = property.kind else {
+        return (property.name, ObjectValue(values[property.slot], property, nil, model.space))
+      }
+      let keyspace = model.memberKeyspace(property, of: storage.entity)
+      let members = try view.numbers(in: keyspace, [.integer(id.number.bits)])
+      return (property.name, .objects(members.map { ManagedObjectID($0, model.space) }))
+    }
+  }
+}
+
+extension ObjectValue {
+  init(
+    _ value: StoredValue, _ property: PropertyDescription?, _ type: QueryType?,
+    _ space: ManagedObjectID.Space
+  ) {
+    if value.isNull {
+      self = .null
+      return
+    }
+    if let storageType = property?.fieldStorageType, storageType != .reference {
+      self = .value(value, storageType)
+      return
+    }
+    let isReference = if case .object? = type { true } else { property?.isReference ?? false }
+    if isReference, case .integer(let bits) = value {
+      self = .object(ManagedObjectID(ObjectNumber(bits: bits), space))
+    } else {
+      self = .value(value, value.storageType(of: type))
+    }
+  }
+}
+
+extension StoredValue {
+  /// Returns the storage type that represents the value of an expression.
+  fileprivate func storageType(of type: QueryType?) -> StorageType {
+    switch self {
+    case .null, .bool: .bool
+    case .integer: .int64
+    case .largeInteger: .uint64
+    case .double: .double
+    case .date: .date
+    case .uuid: .uuid
+    case .string: type?.isDecimal == true ? .decimal : .string
+    case .bytes: if case .opaque? = type { .json } else { .bytes }
+    }
+  }
+}
+
+extension ManagedObjectID {
+  /// The ID within its store, as in `Team/12`.
+  package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
+}

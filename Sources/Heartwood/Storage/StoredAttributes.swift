@@ -1,0 +1,43 @@
+import Foundation
+
+extension StorageType {
+  /// Returns the type that represents attributes of this storage type if there is no class that
+  /// declares them.
+  func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
+    func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
+      isOptional ? Attribute<Value?>.self : Attribute<Value>.self
+    }
+    return switch self {
+    case .bool: storage(Bool.self)
+    case .int8: storage(Int8.self)
+    case .int16: storage(Int16.self)
+    case .int32: storage(Int32.self)
+    case .int64, .reference: storage(Int64.self)
+    case .uint8: storage(UInt8.self)
+    case .uint16: storage(UInt16.self)
+    case .uint32: storage(UInt32.self)
+    case .uint64: storage(UInt64.self)
+    case .float: storage(Float.self)
+    case .double: storage(Double.self)
+    case .date: storage(Date.self)
+    case .uuid: storage(UUID.self)
+    case .string: storage(String.self)
+    case .bytes: storage(Data.self)
+    case .decimal: storage(Decimal.self)
+    case .json: storage(JSONValue.self)
+    }
+  }
+}
+
+extension StoredModel.StoredKind {
+  /// The type that represents properties of this kind if there is no class that declares them.
+  var propertyStorage: any PropertyStorage.Type {
+    switch self {
+    case .attribute(let storageType, let isOptional):
+      storageType.attributeStorage(isOptional: isOptional)
+    case .toOne: ToOne<ManagedObject>.self
+    case .toMany(isOrdered: false): ToMany<ManagedObject>.self
+    case .toMany(isOrdered: true): OrderedToMany<ManagedObject>.self
+    }
+  }
+}

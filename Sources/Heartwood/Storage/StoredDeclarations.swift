@@ -1,0 +1,87 @@
+import Foundation
+
+/// What the program that opened a store last declares about its entities, beyond what the rows
+/// depend on.
+///
+/// Tools that work without the program's classes read it. Unlike the model, it may differ between
+/// programs that have the store open.
+struct StoredDeclarations: Codable, Equatable {
+  struct Declaration: Codable, Equatable {
+    /// The number of the entity.
+    let entity: Int
+    /// The number of the entity from which this one inherits.
+    var superentity: Int?
+    var isAbstract: Bool
+    /// The properties, in the order of their numbers.
+    var properties: [Property]
+  }
+
+  struct Property: Codable, Equatable {
+    let number: UInt16
+    /// The delete rule of a relationship.
+    var deleteRule: DeleteRule?
+    /// The value in new objects, unless it is null or differs between objects.
+    var initialValue: StoredValue?
+    /// Whether the history keeps the value of a deleted object.
+    var isPreservedOnDeletion: Bool?
+  }
+
+  /// The key of the declarations in ``StoredModel/keyspace``.
+  static let key: Key = "declarations"
+
+  var declarations: [Declaration] = []
+
+  /// Returns the declarations, or `nil` if the store has none.
+  ///
+  /// - Throws: `corrupt` if the declarations cannot be decoded.
+  static func read(_ keyspace: RowsKeyspace?) throws -> StoredDeclarations? {
+    guard let bytes = try keyspace?.withValue(key, { $0.copy }) else { return nil }
+    do {
+      return try JSONDecoder().decode(StoredDeclarations.self, from: Data(bytes))
+    } catch {
+      throw StorageError(
+        .corrupt,
+        "The store's declarations cannot be decoded. Open the store with its program, which writes "
+          + "them again. The error was: \(error)")
+    }
+  }
+
+  func encoded() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return [UInt8](try encoder.encode(self))
+  }
+
+  /// Returns the declarations of a schema's classes, and these of all other entities of the store.
+  func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {
+    let new = try schema.entities.compactMap { entity in
+      try model.entity(named: entity.name).map { try Declaration(entity, $0, model) }
+    }
+    let numbers = Set(new.map(\.entity))
+    let kept = declarations.filter {
+      !numbers.contains($0.entity) && model.entity($0.entity) != nil
+    }
+    return StoredDeclarations(declarations: (kept + new).sorted { $0.entity < $1.entity })
+  }
+}
+
+extension StoredDeclarations.Declaration {
+  fileprivate init(
+    _ entity: EntityDescription, _ stored: StoredModel.StoredEntity, _ model: StoredModel
+  ) throws {
+    self.entity = stored.number
+    superentity = entity.superentity.flatMap { model.entity(named: $0.name)?.number }
+    isAbstract = entity.isAbstract
+    let properties = try entity.properties.compactMap { property in
+      property.storedKind == nil
+        ? nil
+        : StoredDeclarations.Property(
+          number: try stored.number(of: property),
+          deleteRule: property.isRelationship ? property.options.deleteRule ?? .nullify : nil,
+          initialValue:
+            property.isVolatile || property.initialValue.isNull ? nil : property.initialValue,
+          isPreservedOnDeletion: property.options.isPreservedOnDeletion ? true : nil)
+    }
+    self.properties = properties.sorted { $0.number < $1.number }
+  }
+}

@@ -1,0 +1,147 @@
+/// Builds the descriptions of a store's entities from its model, without the program's classes.
+struct StoredSchema {
+  private let model: StoredModel
+  private let declarations: [Int: StoredDeclarations.Declaration]
+  private var entities: [Int: EntityDescription] = [:]
+  private var order: [EntityDescription] = []
+  private var destinations: [ObjectIdentifier: EntityDescription] = [:]
+
+  /// Returns the schema of a store.
+  ///
+  /// - Throws: `corrupt` if the model contradicts itself.
+  static func schema(
+    of model: StoredModel, _ declarations: StoredDeclarations
+  ) throws(StorageError) -> Schema {
+    var builder = StoredSchema(model, declarations)
+    for entity in model.entities { try builder.describe(entity, depth: 0) }
+    for entity in builder.order { try builder.relate(entity) }
+    for entity in builder.order { try builder.addOwnIndexes(to: entity) }
+    return Schema(
+      version: model.version,
+      content: Schema.Content(classless: builder.order, destinations: builder.destinations))
+  }
+
+  private init(_ model: StoredModel, _ declarations: StoredDeclarations) {
+    self.model = model
+    self.declarations = Dictionary(
+      declarations.declarations.map { ($0.entity, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  /// The type of entities without a class.
+  ///
+  /// It is not a subclass of ``ManagedObject``, so no objects of such entities are created.
+  private final class NoClass {}
+
+  private static func damage(_ entity: String) -> StorageError {
+    StorageError(
+      .corrupt, "The store's model contradicts itself at the entity \(entity). Restore a backup.")
+  }
+
+  // MARK: Entities
+
+  /// Describes an entity, after those from which it inherits.
+  @discardableResult
+  private mutating func describe(
+    _ stored: StoredModel.StoredEntity, depth: Int
+  ) throws(StorageError) -> EntityDescription {
+    if let known = entities[stored.number] { return known }
+    guard depth <= model.entities.count else { throw Self.damage(stored.name) }
+    let declaration = declarations[stored.number]
+    var superentity: EntityDescription?
+    if let parent = declaration?.superentity.flatMap({ model.entity($0) }) {
+      superentity = try describe(parent, depth: depth + 1)
+    }
+    var inherited: [StoredModel.StoredProperty] = []
+    for property in superentity?.properties ?? [] {
+      guard let own = stored.properties.first(where: { $0.name == property.name }) else {
+        throw Self.damage(stored.name)
+      }
+      inherited.append(own)
+    }
+    let names = Set(inherited.map(\.name))
+    let own = stored.properties.filter { !names.contains($0.name) }
+    let properties = (inherited + own).enumerated().map { slot, property in
+      description(of: property, slot, declaration)
+    }
+    let entity = EntityDescription(
+      Entity(stored.name, isAbstract: declaration?.isAbstract ?? false), type: NoClass.self,
+      position: order.count, superentity: superentity, properties: properties, composites: [])
+    entities[stored.number] = entity
+    order.append(entity)
+    return entity
+  }
+
+  private func description(
+    of stored: StoredModel.StoredProperty, _ slot: Int,
+    _ declaration: StoredDeclarations.Declaration?
+  ) -> PropertyDescription {
+    let declared = declaration?.properties.first { $0.number == stored.number }
+    var options = PropertyOptions()
+    options.deleteRule = declared?.deleteRule
+    options.isPreservedOnDeletion = declared?.isPreservedOnDeletion ?? false
+    return PropertyDescription(
+      name: stored.name, slot: slot, storage: stored.kind.propertyStorage, offset: slot,
+      options: options, initialValue: declared?.initialValue ?? .null)
+  }
+
+  // MARK: Relationships
+
+  private mutating func relate(_ entity: EntityDescription) throws(StorageError) {
+    guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
+    for property in entity.relationships {
+      guard let ends = stored.properties.first(where: { $0.name == property.name })?.ends else {
+        throw Self.damage(entity.name)
+      }
+      destinations[ObjectIdentifier(property)] = destination(of: ends)
+      guard let inverse = ends.inverse else { continue }
+      guard let (owner, other) = declared(inverse), other.isRelationship else {
+        throw Self.damage(entity.name)
+      }
+      entity.inverses[property.slot] = EntityDescription.Inverse(entity: owner, property: other)
+    }
+  }
+
+  /// Returns the entity to which a relationship leads: the one from which all others inherit.
+  private func destination(of ends: StoredModel.StoredEnds) -> EntityDescription? {
+    let targets = ends.targets.compactMap { entities[$0] }
+    return targets.first { target in targets.allSatisfy { $0.isKind(of: target) } }
+      ?? targets.first
+  }
+
+  /// Returns the relationship with an identifier of the form `N.P`.
+  private func declared(_ identifier: String) -> (EntityDescription, PropertyDescription)? {
+    let numbers = identifier.split(separator: ".").map { Int($0) }
+    guard numbers.count == 2, let first = numbers[0], let second = numbers[1],
+      let stored = model.entity(first), let entity = entities[first],
+      let name = stored.properties.first(where: { Int($0.number) == second })?.name,
+      let property = entity.properties.first(where: { $0.name == name })
+    else { return nil }
+    return (entity, property)
+  }
+
+  // MARK: Indexes
+
+  /// Adds the indexes that an entity itself declares to the entity and all that inherit from it.
+  private func addOwnIndexes(to entity: EntityDescription) throws(StorageError) {
+    guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
+    var position = 0
+    for keyspace in stored.indexes {
+      let parts = keyspace.split(separator: ".")
+      guard parts.count == 3, parts[0] == "unique" || parts[0] == "index",
+        let number = Int(parts[1])
+      else { throw Self.damage(entity.name) }
+      guard number == stored.number else { continue }
+      let slots = try parts[2].split(separator: "-").map { part throws(StorageError) in
+        guard let name = stored.properties.first(where: { "\($0.number)" == part })?.name,
+          let property = entity.properties.first(where: { $0.name == name })
+        else { throw Self.damage(entity.name) }
+        return property.slot
+      }
+      let index = IndexDescription(
+        entity: entity, position: position, slots: slots, isUnique: parts[0] == "unique",
+        isOverRelationship: false)
+      for member in entity.family { member.indexes.append(index) }
+      position += 1
+    }
+  }
+}

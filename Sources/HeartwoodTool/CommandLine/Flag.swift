@@ -1,0 +1,66 @@
+/// An option.
+///
+/// Its raw value is its name on the command line.
+enum Flag: String, CaseIterable {
+  case columns = "--columns"
+  case sort = "--sort"
+  case after = "--after"
+  case author = "--author"
+  case from = "--from"
+  case limit = "--limit"
+  case offset = "--offset"
+  case count = "--count"
+  case explain = "--explain"
+  case full = "--full"
+  case at = "--at"
+  case named = "--named"
+  case svg = "--svg"
+  case json = "--json"
+  case jsonLines = "--jsonl"
+  case csv = "--csv"
+  case markdown = "--markdown"
+  case help = "--help"
+  case version = "--version"
+
+  /// The placeholder for the value in the help text, or `nil` for a flag without a value.
+  var placeholder: String? {
+    switch self {
+    case .from: "KEY"
+    case .limit: "N"
+    case .at: "GENERATION"
+    case .named: "NAME"
+    case .svg: "FILE"
+    case .columns, .sort: "LIST"
+    case .offset: "N"
+    case .after: "N"
+    case .author: "NAME"
+    case .count, .explain, .full, .json, .jsonLines, .csv, .markdown, .help, .version: nil
+    }
+  }
+
+  var usage: String { placeholder.map { "\(rawValue) \($0)" } ?? rawValue }
+
+  var summary: String {
+    switch self {
+    case .columns: "show these columns, separated by commas"
+    case .sort: "sort by these columns; --sort=-NAME reverses the order"
+    case .after: "begin after this transaction of the history"
+    case .author: "show only transactions of this author"
+    case .offset: "skip the first N objects"
+    case .count: "show only the number of objects"
+    case .explain: "show how the objects would be found"
+    case .from: "start at this key, or at the first key after it"
+    case .limit: "show at most N entries, objects or transactions"
+    case .full: "show complete values"
+    case .at: "use this generation (a number, name or time), not the newest"
+    case .named: "use the generation with this name"
+    case .svg: "also write the chart to FILE, as SVG"
+    case .jsonLines: "print one JSON document on each line"
+    case .csv: "print comma-separated values"
+    case .markdown: "print a Markdown table"
+    case .json: "print one JSON document: sizes in bytes, times in UTC"
+    case .help: "show this text"
+    case .version: "show the version"
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import HeartwoodEngine
+
+/// A command with all its arguments.
+struct Invocation {
+  let command: Command
+  private var operands: [Operand: String] = [:]
+  private var values: [Flag: String] = [:]
+  private(set) var from: Key?
+  private(set) var limit: Int?
+  private(set) var offset = 0
+
+  /// Parses the arguments of a command.
+  ///
+  /// `--flag value` and `--flag=value` are equivalent; arguments after `--` are never flags.
+  init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {
+    self.command = command
+    var remaining = arguments
+    var words: [String] = []
+    var hasFlags = true
+    while let argument = remaining.popFirst() {
+      if hasFlags, argument == "--" {
+        hasFlags = false
+      } else if hasFlags, argument.hasPrefix("-"), argument != "-" {
+        try read(argument, &remaining)
+      } else {
+        words.append(argument)
+      }
+    }
+    try setOperands(words)
+    try exclude(.at, .named, "both select a generation")
+    let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
+    if formats.count > 1 { try exclude(formats[0], formats[1], "both select a format") }
+    if from != nil, self[.keyspace] == nil {
+      throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
+    }
+  }
+
+  private func exclude(
+    _ first: Flag, _ second: Flag, _ reason: String
+  ) throws(ToolFailure) {
+    guard has(first), has(second) else { return }
+    throw .usage(
+      "\(first.rawValue) and \(second.rawValue) \(reason). Use only one of them.")
+  }
+
+  // MARK: Arguments
+
+  /// The directory of the store.
+  var path: String { operands[.path] ?? "" }
+
+  /// Returns an operand, or `nil` if the command line does not have it.
+  subscript(operand: Operand) -> String? { operands[operand] }
+
+  /// Returns an operand that the command requires.
+  func required(_ operand: Operand) -> String {
+    guard let word = operands[operand] else {
+      preconditionFailure("The command \(command.rawValue) takes no \(operand.rawValue).")
+    }
+    return word
+  }
+
+  /// Returns the value of an option, or `nil` if the command line does not have it.
+  subscript(flag: Flag) -> String? { values[flag] }
+
+  /// Returns whether the command line has an option.
+  func has(_ flag: Flag) -> Bool { values[flag] != nil }
+
+  /// Returns the elements of an option whose value is a list.
+  func list(_ flag: Flag) -> [String]? {
+    values[flag].map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
+  }
+
+  var wantsJSON: Bool { has(.json) }
+
+  // MARK: Parsing
+
+  private mutating func read(
+    _ argument: String, _ remaining: inout ArraySlice<String>
+  ) throws(ToolFailure) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let flag = Flag(rawValue: name), command.flags.contains(flag) else {
+      let known = (command.flags + [.help]).map(\.rawValue)
+      throw .usage(
+        "\(command.rawValue) has no option \(name).\(NearestName.question(name, in: known)) The "
+          + "options of this command are: \(known.joined(separator: ", ")).")
+    }
+    let value: String?
+    if flag.placeholder == nil {
+      guard parts.count == 1 else {
+        throw .usage("\(name) takes no value. Use \(name) alone.")
+      }
+      value = nil
+    } else {
+      value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
+      guard value != nil else { throw .usage("\(name) needs a value: \(flag.usage).") }
+    }
+    values[flag] = value ?? ""
+    switch flag {
+    case .from: from = try KeyNotation.key(value ?? "")
+    case .limit: limit = try Self.count(flag, value ?? "")
+    case .offset: offset = try Self.count(flag, value ?? "")
+    default: break
+    }
+  }
+
+  private static func count(_ flag: Flag, _ value: String) throws(ToolFailure) -> Int {
+    guard let count = Int(value), count >= 0 else {
+      throw .usage("\(flag.rawValue) \(value) is invalid: use a number, such as 20.")
+    }
+    return count
+  }
+
+  private mutating func setOperands(_ words: [String]) throws(ToolFailure) {
+    let wanted = command.operands
+    if let missing = wanted.dropFirst(words.count).first(where: \.isRequired) {
+      throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
+    }
+    guard words.count <= wanted.count else {
+      throw .usage(
+        "Unexpected argument \(words[wanted.count]). " + HelpText.usageSentence(command))
+    }
+    for (operand, word) in zip(wanted, words) {
+      guard !word.isEmpty else {
+        throw .usage("\(operand.rawValue) is empty. \(HelpText.usageSentence(command))")
+      }
+      operands[operand] = word
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// An operand of a command.
+enum Operand: String {
+  case path = "PATH"
+  /// The path of a copy.
+  case copy = "TARGET"
+  case name = "NAME"
+  case keyspace = "KEYSPACE"
+  case entity = "ENTITY"
+  case condition = "CONDITION"
+  case id = "ID"
+  case source = "FROM"
+  case target = "TO"
+
+  /// Whether a command requires the operand.
+  var isRequired: Bool { self != .keyspace && self != .condition && self != .target }
+
+  var summary: String {
+    switch self {
+    case .path: "the directory of the store"
+    case .copy: "the path of the copy, which must not exist"
+    case .name: "the name of a generation"
+    case .keyspace: "the name of a keyspace"
+    case .entity: "the name of an entity"
+    case .condition: "a predicate that the objects must match"
+    case .id: "an object, such as Order/1871"
+    case .source: "the generation with which the changes begin"
+    case .target: "the generation with which the changes end"
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Heartwood
+
+/// `history`: lists the transactions in the history.
+enum HistoryCommand {
+  private struct Document: Encodable {
+    let number: Int64
+    let time: String
+    let author: String?
+    let contextName: String?
+    let processID: Int32
+    let changes: [Change]
+  }
+
+  private struct Change: Encodable {
+    let id: String
+    let operation: String
+    let properties: [String]?
+    let tombstone: [String: String]?
+
+    init(_ change: PersistentHistoryChange) {
+      id = change.objectID.shortText
+      operation = change.kind.operation
+      if case .update(let properties) = change.kind {
+        self.properties = properties.sorted()
+      } else {
+        properties = nil
+      }
+      if case .delete(let tombstone) = change.kind, !tombstone.isEmpty {
+        self.tombstone = tombstone
+      } else {
+        tombstone = nil
+      }
+    }
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    try ObjectAccess.withObjects(invocation) { objects, _ in
+      var after: Int64?
+      if let text = invocation[.after] { after = try number(text) }
+      var transactions = try objects.history(after: after)
+      if let author = invocation[.author] { transactions.removeAll { $0.content.author != author } }
+      if let limit = invocation.limit { transactions = transactions.suffix(limit) }
+      if invocation.has(.jsonLines) {
+        for transaction in transactions {
+          try output.line(try JSONText.line(of: document(transaction)))
+        }
+      } else if invocation.wantsJSON {
+        try output.json(transactions.map(document))
+      } else {
+        try write(transactions, output)
+      }
+      try output.flush()
+    }
+  }
+
+  /// Returns the number of a transaction that the command line contains.
+  static func number(_ text: String) throws(ToolFailure) -> Int64 {
+    if let number = Int64(text), number >= 0 { return number }
+    throw .usage(
+      "--after \(text) is invalid: use the number of a transaction from heartwoodctl history.")
+  }
+
+  private static func document(_ transaction: StoredObjects.Transaction) -> Document {
+    let content = transaction.content
+    return Document(
+      number: transaction.number, time: time(content.timestamp), author: content.author,
+      contextName: content.contextName, processID: content.processID,
+      changes: content.changes.map(Change.init))
+  }
+
+  private static func time(_ date: Date) -> String {
+    JSONText.time(UInt64(max(date.timeIntervalSince1970 * 1000, 0)))
+  }
+
+  private static func write(
+    _ transactions: [StoredObjects.Transaction], _ output: Output
+  ) throws {
+    guard !transactions.isEmpty else { return try output.line("no transactions") }
+    var table = TextTable([
+      "number": .right, "time": .left, "author": .left, "process": .right, "changes": .left,
+    ])
+    for transaction in transactions {
+      let content = transaction.content
+      table.append([
+        "\(transaction.number)", time(content.timestamp), QuotedText.escaped(content.author ?? "-"),
+        "\(content.processID)", summary(content.changes),
+      ])
+    }
+    try output.line(table.text())
+  }
+
+  /// Returns the numbers of changes by entity and kind, such as "Order: 3 inserted, 1 deleted".
+  static func summary(_ changes: [PersistentHistoryChange]) -> String {
+    var counts: [String: [String: Int]] = [:]
+    for change in changes {
+      let name = change.objectID.entityName ?? "?"
+      counts[name, default: [:]][change.kind.operation, default: 0] += 1
+    }
+    return counts.sorted { $0.key < $1.key }.map { name, kinds in
+      let words = ["inserted", "updated", "deleted"].compactMap { kind in
+        kinds[kind].map { "\(HumanText.count($0)) \(kind)" }
+      }
+      return "\(QuotedText.escaped(name)): \(words.joined(separator: ", "))"
+    }.joined(separator: "; ")
+  }
+}
+
+extension PersistentHistoryChange.Kind {
+  /// The kind as a word.
+  var operation: String {
+    switch self {
+    case .insert: "inserted"
+    case .update: "updated"
+    case .delete: "deleted"
+    }
+  }
+}

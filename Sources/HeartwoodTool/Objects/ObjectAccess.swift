@@ -1,0 +1,35 @@
+import Heartwood
+import HeartwoodEngine
+
+/// Opens the objects of stores for the commands.
+enum ObjectAccess {
+  /// Opens a store for reading, and calls `body` with the objects of the generation that the
+  /// command line selects.
+  static func withObjects<R>(
+    _ invocation: Invocation, _ body: (StoredObjects, Store) throws -> R
+  ) throws -> R {
+    try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let snapshot = try StoreAccess.snapshot(of: store, invocation)
+      return try body(try StoredObjects(store, at: snapshot), store)
+    }
+  }
+
+  /// Returns the entity with the given name, or throws an error if there is none.
+  static func entity(
+    _ name: String, of objects: StoredObjects, _ invocation: Invocation
+  ) throws -> EntityFacts {
+    if let entity = objects.entity(named: name) { return entity }
+    let names = objects.entities.map(\.name)
+    throw ToolFailure.refused(
+      "There is no entity \(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run "
+        + "heartwoodctl entities \(invocation.path) to list the entities.")
+  }
+
+  /// Returns the ID of the object that an operand names, or throws an error if it names none.
+  static func id(_ text: String, of objects: StoredObjects) throws -> ManagedObjectID {
+    if let id = objects.id(text) { return id }
+    throw ToolFailure.refused(
+      "\(QuotedText.quoted(text)) is not the ID of an object of this store. Use an entity and a "
+        + "number, such as \(objects.entities.first?.name ?? "Order")/1, or a URI.")
+  }
+}

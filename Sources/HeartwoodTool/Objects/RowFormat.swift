@@ -1,0 +1,111 @@
+import Foundation
+import Heartwood
+
+/// A format for rows of values.
+enum RowFormat {
+  case table
+  case json
+  case jsonLines
+  case csv
+  case markdown
+
+  /// The format that the command line selects, or a table.
+  init(_ invocation: Invocation) {
+    self =
+      invocation.has(.json)
+      ? .json
+      : invocation.has(.jsonLines)
+        ? .jsonLines : invocation.has(.csv) ? .csv : invocation.has(.markdown) ? .markdown : .table
+  }
+
+  /// Returns the text of a field of comma-separated values, as in RFC 4180.
+  ///
+  /// `nil` is an empty field, and an empty text is quoted.
+  static func csvField(_ text: String?) -> String {
+    guard let text else { return "" }
+    let isPlain = !text.isEmpty && !text.utf8.contains { ",\"\r\n".utf8.contains($0) }
+    return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
+  }
+}
+
+/// Writes rows of values, one after the other.
+final class RowOutput {
+  private(set) var count = 0
+  private let format: RowFormat
+  private let columns: [String]
+  private let output: Output
+  private let encoder = ObjectValue.encoder()
+  /// The first rows of a table, which determine the widths of its columns.
+  private var firstRows: [[ObjectValue]] = []
+  private var table: AlignedRows?
+
+  /// The number of rows whose cells determine the widths of a table's columns.
+  ///
+  /// Aligning all rows would require keeping them in memory.
+  private static let measuredCount = 500
+
+  init(_ format: RowFormat, _ columns: [String], _ output: Output) throws {
+    self.format = format
+    self.columns = columns
+    self.output = output
+    switch format {
+    case .table, .jsonLines: break
+    case .json: try output.write("[")
+    case .csv: try output.write(columns.map(RowFormat.csvField).joined(separator: ",") + "\r\n")
+    case .markdown:
+      try output.line("| " + columns.map(MarkdownText.cell).joined(separator: " | ") + " |")
+      try output.line("|" + String(repeating: " --- |", count: columns.count))
+    }
+  }
+
+  func add(_ row: [ObjectValue]) throws {
+    switch format {
+    case .table: try addToTable(row)
+    case .json:
+      try output.write(count == 0 ? "\n" : ",\n")
+      try output.write(try json(row))
+    case .jsonLines: try output.line(try json(row))
+    case .csv:
+      let fields = row.map { RowFormat.csvField($0.text) }
+      try output.write(fields.joined(separator: ",") + "\r\n")
+    case .markdown:
+      let cells = row.map { MarkdownText.cell($0.text ?? "") }
+      try output.line("| " + cells.joined(separator: " | ") + " |")
+    }
+    count += 1
+  }
+
+  func end() throws {
+    switch format {
+    case .table:
+      try startTable()
+      let rows = HumanText.count(count, "object")
+      try output.line(count == 0 ? "no objects" : "\n\(rows)")
+    case .json: try output.line(count == 0 ? "]" : "\n]")
+    case .jsonLines, .csv, .markdown: break
+    }
+  }
+
+  private func json(_ row: [ObjectValue]) throws -> String {
+    let object = Dictionary(zip(columns, row), uniquingKeysWith: { first, _ in first })
+    return String(decoding: try encoder.encode(object), as: UTF8.self)
+  }
+
+  private func addToTable(_ row: [ObjectValue]) throws {
+    if let table { return try output.line(table.line(row.map(CellText.init))) }
+    firstRows.append(row)
+    if firstRows.count == Self.measuredCount { try startTable() }
+  }
+
+  /// Writes the titles and the first rows of a table, unless they have been written or there are
+  /// none.
+  private func startTable() throws {
+    guard table == nil, !firstRows.isEmpty else { return }
+    let rows = firstRows.map { $0.map(CellText.init) }
+    let table = AlignedRows(columns, rows, output)
+    try output.line(table.titles)
+    for row in rows { try output.line(table.line(row)) }
+    firstRows = []
+    self.table = table
+  }
+}

@@ -1,0 +1,18 @@
+import Foundation
+
+/// Reads and writes points in time.
+enum TimeText {
+  /// Returns the time that a text in ISO 8601 names, or `nil` if it names none.
+  ///
+  /// A date alone stands for its beginning. Without a time zone, UTC is used.
+  static func date(_ text: String) -> Date? {
+    let full = text.replacing(" ", with: "T")
+    for style in [
+      Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle(),
+    ] {
+      if let date = try? style.parse(full) { return date }
+      if let date = try? style.parse(full + "Z") { return date }
+    }
+    return try? Date.ISO8601FormatStyle().year().month().day().parse(text)
+  }
+}

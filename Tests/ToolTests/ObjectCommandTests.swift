@@ -1,0 +1,156 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Commands that show objects", .spawning)
+struct ObjectCommandTests {
+  private func rows(_ run: ToolRun) throws -> [[String: Any]] {
+    let json = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
+    return try #require(json as? [[String: Any]])
+  }
+
+  @Test func `entities shows the model without the program's classes`() throws {
+    let store = try ObjectStore()
+    let json = try store.run("entities", "--json").json()
+    let entities = try #require(json["entities"] as? [[String: Any]])
+    func entity(_ name: String) throws -> [String: Any] {
+      try #require(entities.first { $0["name"] as? String == name })
+    }
+    #expect(
+      Set(entities.compactMap { $0["name"] as? String }) == ["Team", "Player", "Captain", "Oddity"])
+    let captain = try entity("Captain")
+    #expect(captain["superentity"] as? String == "Player")
+    #expect(captain["count"] as? Int == 1)
+    #expect(try entity("Player")["count"] as? Int == 5)
+    let relationships = try #require(try entity("Team")["relationships"] as? [[String: Any]])
+    let players = try #require(relationships.first { $0["name"] as? String == "players" })
+    #expect(players["destination"] as? String == "Player")
+    #expect(players["inverse"] as? String == "team")
+    #expect(players["deleteRule"] as? String == "deny")
+    #expect(players["kind"] as? String == "to-many")
+    let lineUp = try #require(relationships.first { $0["name"] as? String == "lineUp" })
+    #expect(lineUp["kind"] as? String == "ordered to-many")
+    let indexes = try #require(try entity("Player")["indexes"] as? [[String: Any]])
+    let unique = try #require(indexes.first { $0["isUnique"] as? Bool == true })
+    #expect(unique["attributes"] as? [String] == ["name", "number"])
+    #expect(unique["entryCount"] as? Int == 5)
+    let attributes = try #require(try entity("Oddity")["attributes"] as? [[String: Any]])
+    #expect(
+      attributes.compactMap { $0["type"] as? String }.sorted() == [
+        "bool", "bytes", "date", "decimal", "double", "float", "int8", "json", "json", "string",
+        "string",
+        "uint64", "uuid",
+      ])
+    let text = try store.run("entities")
+    text.expectFine()
+    #expect(text.lines.contains { $0.hasPrefix("Captain: Player  1 object, rows 4.0 KiB") })
+  }
+
+  @Test func `query filters, sorts and follows relationships`() throws {
+    let store = try ObjectStore()
+    let found = try rows(
+      store.run(
+        "query", "Player", "weight >= 10.5 AND team.name == 'Reds'", "--sort=-weight", "--columns",
+        "name,team.name,team.players.@count,weight * 2", "--json"))
+    #expect(found.map { $0["name"] as? String } == ["P2"])
+    #expect(found[0]["team.name"] as? String == "Reds")
+    #expect(found[0]["team.players.@count"] as? Int == 2)
+    #expect(found[0]["weight * 2"] as? Double == 42)
+    let all = try rows(store.run("query", "Player", "--json", "--sort", "name"))
+    #expect(all.map { $0["name"] as? String } == (0..<6).map { "P\($0)" })
+    #expect(all[5]["id"] as? String == "Captain/1")
+    #expect(all[4]["team"] is NSNull)
+    #expect(all[0]["team"] as? String == "Team/1")
+    let page = try rows(
+      store.run("query", "Player", "--json", "--sort", "name", "--limit", "2", "--offset", "3"))
+    #expect(page.map { $0["name"] as? String } == ["P3", "P4"])
+    #expect(try store.run("query", "Player", "number == nil", "--count").output == "1\n")
+    let plan = try store.run("query", "Player", "name == 'P3'", "--explain")
+    #expect(plan.output.hasPrefix("Player by "))
+  }
+
+  @Test func `query shows every kind of value, and no control characters`() throws {
+    let store = try ObjectStore()
+    for format in ["--markdown", "--csv", "--jsonl", "--json"] {
+      try store.run("query", "Oddity", format).expectFine()
+    }
+    let table = try store.run("query", "Oddity")
+    table.expectFine()
+    #expect(!table.output.unicodeScalars.contains { $0.value < 32 && $0 != "\n" })
+    #expect(!table.output.unicodeScalars.contains("\u{202E}"))
+    let objects = try rows(store.run("query", "Oddity", "--json"))
+    #expect(objects.compactMap { $0["text"] as? String }.prefix(14) == ObjectStore.oddTexts[...])
+    let extreme = objects[14]
+    #expect(extreme["double"] as? String == "nan")
+    #expect(extreme["single"] as? String == "inf")
+    #expect(extreme["moment"] as? String == "1367-03-20T12:26:39.875Z")
+    #expect(extreme["price"] as? Double == 12.5)
+    #expect(extreme["data"] as? String == "AP8=")
+    #expect((extreme["place"] as? [String: Any])?["y"] as? String == "two")
+    #expect(extreme["words"] as? [String] == ["one", "two"])
+    let lines = try store.run("query", "Oddity", "--columns", "text", "--csv").output
+    #expect(lines.hasPrefix("text\r\n\"\"\r\nnil\r\n-\r\n\"a,b\"\r\n\"a\"\"b\"\r\n"))
+  }
+
+  @Test func `mistakes in a query are explained`() throws {
+    let store = try ObjectStore()
+    try store.run("query", "Playr").expectComplaint(
+      "no entity", "Did you mean Player?", exitCode: 1)
+    try store.run("query", "Player", "weight >").expectComplaint("column", exitCode: 1)
+    try store.run("query", "Player", "heft > 1").expectComplaint(
+      "has no property heft", exitCode: 1)
+    try store.run("query", "Team", "--columns", "players").expectComplaint(
+      "players.@count", exitCode: 1)
+    try store.run("query", "Player", "--sort", "team").expectComplaint("order", exitCode: 1)
+    try store.run("query", "Player", "--csv", "--json").expectComplaint(
+      "both select a format", exitCode: 2)
+    try store.run("object", "Team/99").expectComplaint("no object Team/99", exitCode: 1)
+    try store.run("object", "nothing").expectComplaint("is not the ID", exitCode: 1)
+    let keys = try ToolStore()
+    try keys.run("entities").expectComplaint("contains no objects", exitCode: 1)
+  }
+
+  @Test func `object, history and diff show what has changed`() throws {
+    let store = try ObjectStore()
+    try store.keep("before")
+    try store.change(author: "coach") { context in
+      let players = try context.fetch(FetchRequest<ToolPlayer>(sort: [SortDescriptor(\.name)]))
+      players[1].weight = 99
+      context.delete(players[4])
+      let new = ToolPlayer(context: context)
+      new.name = "P9"
+    }
+    let object = try store.run("object", "Player/2", "--json").json()
+    let values = try #require(object["values"] as? [String: Any])
+    #expect(values["weight"] as? Double == 99)
+    #expect(values["team"] as? String == "Team/2")
+    let versions = try #require(object["versions"] as? [[String: Any]])
+    #expect(versions.map { $0["transaction"] as? String } == ["inserted", "changed weight"])
+    #expect(versions.map { $0["author"] as? String } == ["fixture", "coach"])
+    let team = try store.run("object", "Team/1")
+    #expect(team.output.contains("lineUp   Captain/1 Player/4 Player/3 Player/2 Player/1"))
+    let old = try store.run("object", "Player/5", "--at", "before", "--json").json()
+    #expect((old["values"] as? [String: Any])?["name"] as? String == "P4")
+
+    let history = try rows(store.run("history", "--json"))
+    #expect(history.map { $0["author"] as? String } == ["fixture", "coach"])
+    let changes = try #require(history[1]["changes"] as? [[String: Any]])
+    #expect(
+      Set(changes.compactMap { $0["operation"] as? String }) == ["inserted", "updated", "deleted"])
+    let later = try store.run("history", "--after", "1", "--author", "coach")
+    #expect(later.output.contains("Player: 1 inserted, 1 updated, 1 deleted"))
+
+    let diff = try store.run("diff", "before", "--json").json()
+    let found = try #require(diff["changes"] as? [[String: Any]])
+    let update = try #require(found.first { $0["id"] as? String == "Player/2" })
+    #expect(update["before"] as? [String: Double] == ["weight": 10.5])
+    #expect(update["after"] as? [String: Double] == ["weight": 99])
+    #expect(
+      found.contains {
+        $0["id"] as? String == "Player/5" && $0["operation"] as? String == "deleted"
+      })
+    let text = try store.run("diff", "before")
+    #expect(text.output.contains("~ Player/2\n    weight: 10.5 -> 99.0\n"))
+    #expect(text.lines.last?.hasPrefix("1 inserted, 2 updated, 1 deleted") == true)
+  }
+}
