@@ -26,8 +26,9 @@ let package = Package(
     .target(name: "Heartwood", dependencies: ["HeartwoodEngine"], swiftSettings: settings),
     // For SwiftUI; empty where there is none.
     .target(name: "HeartwoodUI", dependencies: ["Heartwood"], swiftSettings: settings),
+    .target(name: "SQLiteWriter", swiftSettings: settings),
     .executableTarget(
-      name: "heartwoodctl", dependencies: ["Heartwood", "HeartwoodEngine"],
+      name: "heartwoodctl", dependencies: ["Heartwood", "HeartwoodEngine", "SQLiteWriter"],
       path: "Sources/HeartwoodTool", swiftSettings: settings),
     .executableTarget(
       name: "heartwood-bench", dependencies: ["Heartwood", "HeartwoodEngine"], path: "Benchmarks",
@@ -63,6 +64,9 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: ["Heartwood", "HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SQLiteWriterTests", dependencies: ["HeartwoodTestSupport", "SQLiteWriter"],
       swiftSettings: settings),
     .testTarget(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],

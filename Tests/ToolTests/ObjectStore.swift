@@ -65,9 +65,13 @@ struct ObjectStore {
     "e\u{301}", "宽字符", "👩‍👩‍👧", "a|b`c*d", "</script><b>", String(repeating: "long ", count: 5000),
   ]
 
-  init() throws {
+  /// - Parameters:
+  ///   - oddities: Whether the store contains odd values.
+  ///   - isEmpty: Whether the store contains only the model.
+  init(oddities: Bool = true, isEmpty: Bool = false) throws {
     fixture = try StoreFixture.onDisk()
     try change(author: "fixture") { context in
+      guard !isEmpty else { return }
       let teams = ["Reds", "Blues", "Empty"].map { name in
         let team = ToolTeam(context: context)
         team.name = name
@@ -83,6 +87,7 @@ struct ObjectStore {
       }
       let players = try context.fetch(FetchRequest<ToolPlayer>(sort: [SortDescriptor(\.name)]))
       teams[0].lineUp = players.reversed()
+      guard oddities else { return }
       for text in Self.oddTexts {
         let oddity = ToolOddity(context: context)
         oddity.text = text

@@ -24,12 +24,15 @@ extension ManagedObjectContext {
   /// If the plan's order is by stored values, the objects are in that order, up to the plan's
   /// limit.
   ///
-  /// - Parameter body: A closure that is called with each object as soon as it is found, without
-  ///   regard to the plan's order and limit; the method then returns an empty array. If `nil`, the
-  ///   method returns the objects.
+  /// - Parameters:
+  ///   - inOrder: Whether `body` is called in the order of the plan, rather than as soon as each
+  ///     object is found and without regard to the limit. If the objects are found in that order,
+  ///     this makes no difference.
+  ///   - body: A closure that is called with each object; the method then returns an empty array.
+  ///     If `nil`, the method returns the objects.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
-    consumedBy body: ((Candidate) throws -> Void)? = nil
+    inOrder: Bool = false, consumedBy body: ((Candidate) throws -> Void)? = nil
   ) throws -> [Candidate] {
     try requireReadable()
     let countsChanges = includesPendingChanges && hasOwnChanges
@@ -41,6 +44,8 @@ extension ManagedObjectContext {
     if let view {
       let search = try RowSearch(plan, view, model)
       var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
+      let consumer =
+        inOrder && (countsChanges || plan.limit != nil || !selection.areInOrder) ? nil : body
       try search.forEach(scope) { number, storage, record in
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
@@ -55,8 +60,8 @@ extension ManagedObjectContext {
         if selection.completesAtOnce {
           try complete(&candidate, content, storage, record, scope)
         }
-        guard let body else { return selection.add(candidate) }
-        try body(candidate)
+        guard let consumer else { return selection.add(candidate) }
+        try consumer(candidate)
         return true
       }
       found = selection.candidates
@@ -71,13 +76,15 @@ extension ManagedObjectContext {
       changed += try hiding.values.filter { try plan.includes($0) && plan.holds(for: $0, scope) }
         .map { try candidate($0, plan, content, scope) }
     }
-    if let body {
+    if let body, !inOrder {
       for candidate in found + changed { try body(candidate) }
       return []
     }
     found = plan.first(of: found + changed, areInOrder: areInOrder && changed.isEmpty)
     if let view { try completeAll(&found, content, plan, view, scope) }
-    return found
+    guard let body else { return found }
+    for candidate in found { try body(candidate) }
+    return []
   }
 
   /// Returns the objects with unsaved changes in this context that match a plan, based on their

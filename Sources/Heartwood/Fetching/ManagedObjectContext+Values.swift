@@ -140,9 +140,8 @@ extension ManagedObjectContext {
     }
     if isUnlimited, !inOrder || plan.order?.terms.isEmpty == true {
       _ = try candidates(
-        plan.counting, request.includesPendingChanges, .values(values),
-        consumedBy: inOrder ? nil : { try pass($0.values) }
-      ).map { try pass($0.values) }
+        plan.counting, request.includesPendingChanges, .values(values), inOrder: inOrder,
+        consumedBy: { try pass($0.values) })
     } else if plan.order == nil {
       for object in try fetch(request) {
         let scope = QueryScope(model, nil, variableCount: 1) { self.object($0) }

@@ -91,10 +91,12 @@ extension PropertyDescription {
 
 /// The values of one JSON object.
 struct ImportedRow {
-  /// An object to which a relationship leads: a JSON object, or the value of a unique attribute.
+  /// An object to which a relationship leads.
   enum Target {
     case row(ImportedRow)
     case key(ImportPlan, PropertyDescription, StoredValue)
+    /// An existing object.
+    case number(ObjectNumber)
   }
 
   let plan: ImportPlan
@@ -102,6 +104,17 @@ struct ImportedRow {
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
   /// The targets of the relationships that are present; empty for `null`.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
+
+  /// Creates a row from values that another format than JSON contains.
+  init(
+    _ plan: ImportPlan, attributes: [(property: PropertyDescription, value: StoredValue)],
+    targets: [(property: PropertyDescription, targets: [Target])]
+  ) {
+    self.plan = plan
+    path = []
+    self.attributes = attributes
+    self.targets = targets
+  }
 
   /// The maximum number of keys and positions that lead to a nested object.
   private static let maxDepth = 64

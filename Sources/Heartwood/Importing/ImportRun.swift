@@ -106,41 +106,8 @@ struct ImportRun {
 
   /// Reports the error of an element or throws it, as the options demand, with its path.
   private mutating func refuse(_ position: Int, _ error: any Error) throws {
-    guard options.invalidElements == .skip else { throw Self.invalid(position, error) }
-    report.refuse(position, Self.path(of: error, position), error)
-  }
-
-  private static func path(of error: any Error, _ position: Int) -> String {
-    let path: [any CodingKey] =
-      switch error as? DecodingError {
-      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
-        .dataCorrupted(let context)?:
-        context.codingPath
-      case .keyNotFound(let key, let context)?: context.codingPath + [key]
-      default: []
-      }
-    return path.reduce("[\(position)]") { path, key in
-      path + (key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)")
-    }
-  }
-
-  private static func invalid(_ position: Int, _ error: any Error) -> any Error {
-    var reason = "\(error)"
-    if let error = error as? ObjectGraphError {
-      if error.kind == .invalidElement { return error }
-      reason = error.message
-    } else {
-      switch error as? DecodingError {
-      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
-        .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
-        if !context.debugDescription.isEmpty { reason = context.debugDescription }
-      default: break
-      }
-    }
-    return ObjectGraphError(
-      .invalidElement,
-      "\(path(of: error, position)) cannot be imported: \(reason) Nothing was saved. Correct the "
-        + "element, or skip invalid elements.", underlyingError: error)
+    guard options.invalidElements == .skip else { throw ImportReport.invalid(position, error) }
+    report.refuse(position, ImportReport.path(of: error, position), error)
   }
 
   // MARK: Objects
@@ -205,6 +172,11 @@ struct ImportRun {
           DecodingError.Context(codingPath: path, debugDescription: "A related object is null."))
       }
       return try object(of: plan.entity, with: value, of: property).object
+    case .number(let number):
+      guard let object = context.object(number) else {
+        throw ObjectGraphError(.foreignObject, "A related object does not exist.")
+      }
+      return object
     case .row(let row):
       let present = row.plan.uniqueProperties.filter { unique in
         row.attributes.contains { $0.property === unique && !$0.value.isNull }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The objects of a store in one generation, read with the model that the store contains instead of
 /// the program's classes.
@@ -12,6 +12,7 @@ package final class StoredObjects {
   package let container: PersistentContainer
   let model: StoreModel
   private let context: ManagedObjectContext
+  private let view: StoreView
 
   /// Reads the model of a generation.
   ///
@@ -30,6 +31,7 @@ package final class StoredObjects {
     let schema = try StoredSchema.schema(of: stored, declarations)
     let model = try state.storeModel(schema, tracksHistory: true)
     self.model = model
+    view = try StoreView(snapshot, model)
     container = PersistentContainer(store: store, model: model)
     context = container.newContext()
     try context.setQueryGenerationFrom(QueryGenerationToken(generation: snapshot.token))
@@ -96,6 +98,17 @@ package final class StoredObjects {
     }
   }
 
+  /// Writes the attributes and to-one relationships of the objects that match a query, in a format
+  /// that can be imported.
+  ///
+  /// - Parameter output: A closure that is called with one piece of the text after the other.
+  /// - Returns: The number of objects.
+  package func export(
+    _ query: ObjectQuery, as format: ExportFormat, to output: (Data) throws -> Void
+  ) throws -> Int {
+    try context.export(query.request(), as: format, to: output)
+  }
+
   // MARK: Objects
 
   /// Returns the ID of an object from its URI, or from its entity and number as in `Team/12`.
@@ -117,8 +130,34 @@ package final class StoredObjects {
   package func values(
     of id: ManagedObjectID
   ) throws -> [(name: String, value: ObjectValue)]? {
+    try values(of: id, in: view)
+  }
+
+  /// Returns whether an object exists.
+  package func exists(_ id: ManagedObjectID) throws -> Bool {
+    guard let storage = model.storage(of: id.number) else { return false }
+    return try view.objects(storage)?.withValue(id.number.row) { _ in true } ?? false
+  }
+
+  /// Returns the members of a to-many relationship of an object, in the order of the relationship.
+  ///
+  /// - Precondition: The object's entity has a to-many relationship with the name.
+  package func members(
+    of id: ManagedObjectID, _ relationship: String
+  ) throws -> [ManagedObjectID] {
+    guard let storage = model.storage(of: id.number),
+      let property = storage.entity.relationships.first(where: { $0.name == relationship })
+    else { return [] }
+    let keyspace = model.memberKeyspace(property, of: storage.entity)
+    return try view.numbers(in: keyspace, [.integer(id.number.bits)]).map {
+      ManagedObjectID($0, model.space)
+    }
+  }
+
+  func values(
+    of id: ManagedObjectID, in view: StoreView
+  ) throws -> [(name: String, value: ObjectValue)]? {
     guard let storage = model.storage(of: id.number) else { return nil }
-    let view = try StoreView(snapshot, model)
     guard let values = try view.withRecord(id.number, storage, { try storage.values($0) }) else {
       return nil
     }
@@ -172,6 +211,12 @@ extension StoredValue {
 }
 
 extension ManagedObjectID {
+  /// The number of the object among those of its entity.
+  package var row: Int64 { number.row }
+
+  /// The number of the object in its store.
+  package var bits: Int64 { number.bits }
+
   /// The ID within its store, as in `Team/12`.
   package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
 }

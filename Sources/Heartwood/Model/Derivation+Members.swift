@@ -13,7 +13,7 @@ extension Derivation {
 extension Derivation where Value: FixedWidthInteger {
   /// The number of objects in a relationship.
   public static func count<Members: Collection>(_ members: KeyPath<Owner, Members>) -> Derivation {
-    Self.members("count", members, nil) { try Value(exactly: $0.count)?.storedValue }
+    Self.members("count", members, nil, DerivationFormula.count(Value.self))
   }
 }
 
@@ -24,7 +24,7 @@ extension Derivation where Value: Numeric {
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
   ) -> Derivation {
-    Self.members("sum", members, attribute) { try total($0) }
+    Self.members("sum", members, attribute, DerivationFormula.sum(Value.self))
   }
 
   /// The sum of the non-`nil` values of an attribute over the objects of a relationship, or 0 if
@@ -34,13 +34,7 @@ extension Derivation where Value: Numeric {
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
   ) -> Derivation {
-    Self.members("sum", members, attribute) { try total($0) }
-  }
-
-  private static func total(_ values: [StoredValue]) throws -> StoredValue? {
-    var total = NumericTotal<Value>()
-    for value in values { try total.add(value) }
-    return try total.value?.storedValue
+    Self.members("sum", members, attribute, DerivationFormula.sum(Value.self))
   }
 }
 
@@ -49,14 +43,14 @@ extension Derivation {
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
-    Self.members("min", members, attribute) { try first($0, by: <) }
+    Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
   /// The least value of an attribute over the objects of a relationship, or `nil` if there is none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
-    Self.members("min", members, attribute) { try first($0, by: <) }
+    Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
   /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
@@ -64,7 +58,7 @@ extension Derivation {
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
-    Self.members("max", members, attribute) { try first($0, by: >) }
+    Self.members("max", members, attribute, DerivationFormula.greatest(Wrapped.self))
   }
 
   /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
@@ -72,14 +66,7 @@ extension Derivation {
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
-    Self.members("max", members, attribute) { try first($0, by: >) }
-  }
-
-  /// Returns the value that precedes all others, or `null` if there are no values.
-  private static func first<Wrapped: AttributeValue>(
-    _ values: [StoredValue], by precedes: (Wrapped, Wrapped) -> Bool
-  ) throws -> StoredValue where Value == Wrapped? {
-    try values.map { try Wrapped(storedValue: $0) }.min(by: precedes)?.storedValue ?? .null
+    Self.members("max", members, attribute, DerivationFormula.greatest(Wrapped.self))
   }
 }
 
@@ -88,7 +75,7 @@ extension Derivation where Value == Double? {
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
   ) -> Derivation {
-    Self.members("average", members, attribute, mean)
+    Self.members("average", members, attribute, DerivationFormula.mean)
   }
 
   /// The mean of the non-`nil` values of an attribute over the objects of a relationship, or `nil`
@@ -96,10 +83,36 @@ extension Derivation where Value == Double? {
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
   ) -> Derivation {
-    Self.members("average", members, attribute, mean)
+    Self.members("average", members, attribute, DerivationFormula.mean)
+  }
+}
+
+// MARK: Functions
+
+extension DerivationFormula {
+  typealias Compute = ([StoredValue]) throws -> StoredValue?
+
+  static func count<Value: FixedWidthInteger & AttributeValue>(_: Value.Type) -> Compute {
+    { try Value(exactly: $0.count)?.storedValue }
   }
 
-  private static func mean(_ values: [StoredValue]) -> StoredValue {
+  static func sum<Value: Numeric & AttributeValue>(_: Value.Type) -> Compute {
+    { values in
+      var total = NumericTotal<Value>()
+      for value in values { try total.add(value) }
+      return try total.value?.storedValue
+    }
+  }
+
+  static func least<Value: Comparable & AttributeValue>(_: Value.Type) -> Compute {
+    { try $0.map { try Value(storedValue: $0) }.min()?.storedValue ?? .null }
+  }
+
+  static func greatest<Value: Comparable & AttributeValue>(_: Value.Type) -> Compute {
+    { try $0.map { try Value(storedValue: $0) }.max()?.storedValue ?? .null }
+  }
+
+  static func mean(_ values: [StoredValue]) -> StoredValue? {
     let numbers = values.compactMap(\.approximation)
     return numbers.isEmpty ? .null : .double(numbers.reduce(0, +) / Double(numbers.count))
   }

@@ -50,24 +50,32 @@ struct DerivationFormula {
   /// the numbers of the related objects. If there is no relationship either, it contains the time
   /// of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
+
+  static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }
 }
 
 // MARK: From the object itself
 
 extension Derivation {
-  private static func text(
-    _ name: String, _ source: AnyKeyPath, _ change: @escaping (String) -> String
-  ) -> Derivation {
+  private static func text(_ form: TextForm, _ source: AnyKeyPath) -> Derivation {
     Derivation(
-      formula: DerivationFormula(name: name, attribute: source) { values in
-        guard case .string(let text)? = values.first else { return .null }
-        return .string(change(text))
-      })
+      formula: DerivationFormula(name: form.rawValue, attribute: source, compute: form.compute))
   }
+}
 
-  private static func canonical(of source: AnyKeyPath) -> Derivation {
-    text("canonical", source) {
-      $0.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+/// A form of a text that can be derived from it; the raw value is the name of the formula.
+enum TextForm: String {
+  case canonical
+  case uppercase
+  case lowercase
+
+  func compute(_ values: [StoredValue]) -> StoredValue? {
+    guard case .string(let text)? = values.first else { return .null }
+    return switch self {
+    case .canonical:
+      .string(text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
+    case .uppercase: .string(text.uppercased())
+    case .lowercase: .string(text.lowercased())
     }
   }
 }
@@ -75,36 +83,36 @@ extension Derivation {
 extension Derivation where Value == String {
   /// The source string with case and diacritics folded, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
-    canonical(of: source)
+    text(.canonical, source)
   }
   /// The source string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String>) -> Derivation {
-    text("uppercase", source) { $0.uppercased() }
+    text(.uppercase, source)
   }
   /// The source string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String>) -> Derivation {
-    text("lowercase", source) { $0.lowercased() }
+    text(.lowercase, source)
   }
 }
 
 extension Derivation where Value == String? {
   /// The source string with case and diacritics folded, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
-    canonical(of: source)
+    text(.canonical, source)
   }
   /// The source string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String?>) -> Derivation {
-    text("uppercase", source) { $0.uppercased() }
+    text(.uppercase, source)
   }
   /// The source string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String?>) -> Derivation {
-    text("lowercase", source) { $0.lowercased() }
+    text(.lowercase, source)
   }
 }
 
 extension Derivation {
   private static var time: Derivation {
-    Derivation(formula: DerivationFormula(name: "now") { $0.first })
+    Derivation(formula: DerivationFormula(name: "now", compute: DerivationFormula.first))
   }
 }
 
@@ -124,8 +132,8 @@ extension Derivation {
   private static func copy(of relationship: AnyKeyPath, attribute: AnyKeyPath) -> Derivation {
     Derivation(
       formula: DerivationFormula(
-        name: "copy", relationship: relationship, attribute: attribute
-      ) { $0.first ?? .null })
+        name: "copy", relationship: relationship, attribute: attribute,
+        compute: DerivationFormula.first))
   }
 
   /// A copy of an attribute of the object at the other end of a relationship.

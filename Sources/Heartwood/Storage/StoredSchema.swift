@@ -15,6 +15,7 @@ struct StoredSchema {
     var builder = StoredSchema(model, declarations)
     for entity in model.entities { try builder.describe(entity, depth: 0) }
     for entity in builder.order { try builder.relate(entity) }
+    for entity in builder.order { try builder.addOwnDerivations(to: entity) }
     for entity in builder.order { try builder.addOwnIndexes(to: entity) }
     return Schema(
       version: model.version,
@@ -111,12 +112,56 @@ struct StoredSchema {
   /// Returns the relationship with an identifier of the form `N.P`.
   private func declared(_ identifier: String) -> (EntityDescription, PropertyDescription)? {
     let numbers = identifier.split(separator: ".").map { Int($0) }
-    guard numbers.count == 2, let first = numbers[0], let second = numbers[1],
-      let stored = model.entity(first), let entity = entities[first],
-      let name = stored.properties.first(where: { Int($0.number) == second })?.name,
-      let property = entity.properties.first(where: { $0.name == name })
+    guard numbers.count == 2, let first = numbers[0], let entity = entities[first],
+      let second = numbers[1].flatMap({ UInt16(exactly: $0) }),
+      let property = property(second, of: entity)
     else { return nil }
     return (entity, property)
+  }
+
+  // MARK: Derived attributes
+
+  /// Adds the derivations that an entity itself declares to the entity and all that inherit from
+  /// it.
+  private func addOwnDerivations(to entity: EntityDescription) throws(StorageError) {
+    guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
+    for description in stored.derived ?? [] {
+      guard let found = StoredDerivation(description),
+        let property = self.property(found.property, of: entity)
+      else { throw Self.damage(entity.name) }
+      guard property.slot >= entity.superentity?.properties.count ?? 0 else { continue }
+      let relationship = found.relationship.flatMap { self.property($0.property, of: entity) }
+      let destination = found.relationship.flatMap { entities[$0.destination] }
+      let attribute = found.attribute.flatMap { self.property($0, of: destination ?? entity) }
+      guard let type = property.fieldStorageType,
+        (relationship == nil) == (found.relationship == nil),
+        (destination == nil) == (found.relationship == nil),
+        (attribute == nil) == (found.attribute == nil)
+      else { throw Self.damage(entity.name) }
+      guard
+        let formula = DerivationFormula.stored(
+          found.formula, type, from: attribute?.fieldStorageType)
+      else {
+        throw StorageError(
+          .incompatibleFormat,
+          "The derived attribute \(entity.name).\(property.name) uses the formula "
+            + "\(found.formula), which this version does not know. Use a newer version.")
+      }
+      let derived = DerivedAttribute(
+        property: property, formula: formula, attribute: attribute, relationship: relationship,
+        destination: destination)
+      for member in entity.family { member.derived.append(derived) }
+      guard let relationship, let destination else { continue }
+      let dependency = Dependency(
+        entity: entity, relationship: relationship, slot: attribute?.slot)
+      for member in destination.family { member.dependencies.append(dependency) }
+    }
+  }
+
+  /// Returns the property with a number in the store, or `nil` if the entity has none.
+  private func property(_ number: UInt16, of entity: EntityDescription) -> PropertyDescription? {
+    let name = model.entity(named: entity.name)?.property(number)?.name
+    return entity.properties.first { $0.name == name }
   }
 
   // MARK: Indexes
@@ -132,14 +177,17 @@ struct StoredSchema {
       else { throw Self.damage(entity.name) }
       guard number == stored.number else { continue }
       let slots = try parts[2].split(separator: "-").map { part throws(StorageError) in
-        guard let name = stored.properties.first(where: { "\($0.number)" == part })?.name,
-          let property = entity.properties.first(where: { $0.name == name })
-        else { throw Self.damage(entity.name) }
+        guard let number = UInt16(part), let property = property(number, of: entity) else {
+          throw Self.damage(entity.name)
+        }
         return property.slot
+      }
+      let isOverRelationship = entity.family.contains { member in
+        member.derived.contains { $0.isOverRelationship && slots.contains($0.slot) }
       }
       let index = IndexDescription(
         entity: entity, position: position, slots: slots, isUnique: parts[0] == "unique",
-        isOverRelationship: false)
+        isOverRelationship: isOverRelationship)
       for member in entity.family { member.indexes.append(index) }
       position += 1
     }

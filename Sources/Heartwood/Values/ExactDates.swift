@@ -2,6 +2,9 @@ import Foundation
 
 /// Dates as ISO 8601 text with as many digits of the fraction of a second as a date needs, so that
 /// reading the text returns the same date.
+///
+/// ISO 8601 extends the Gregorian calendar to all years, while Foundation's formats use the Julian
+/// calendar before 1582. A date outside the years 0 to 9999 is the number of seconds since 2001.
 enum ExactDates {
   static let encoding = JSONEncoder.DateEncodingStrategy.custom { date, encoder in
     var container = encoder.singleValueContainer()
@@ -18,31 +21,145 @@ enum ExactDates {
     return date
   }
 
-  private static let style = Date.ISO8601FormatStyle()
+  /// The seconds since 2001 of the years that have four digits.
+  private static let years = -63_145_526_400.0..<252_423_993_600.0
 
+  /// Returns the text of a date.
+  ///
   static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
+    guard years.contains(seconds) else { return "\(seconds)" }
     let whole = seconds.rounded(.down)
-    let text = style.format(Date(timeIntervalSinceReferenceDate: whole))
-    guard seconds > whole, text.hasSuffix("Z") else { return text }
+    let text = text(ofWholeSeconds: Int(whole))
+    guard seconds > whole else { return text + "Z" }
     for count in [3, 6, 9, 12, 15] {
       let scaled = ((seconds - whole) * pow(10, Double(count))).rounded()
-      let digits = String(Int64(scaled))
-      guard digits.count <= count else { continue }
-      let zeros = String(repeating: "0", count: count - digits.count)
-      let result = text.dropLast() + "." + zeros + digits + "Z"
-      if self.date(from: String(result)) == date || count == 15 { return String(result) }
+      guard scaled < pow(10, Double(count)) else { continue }
+      let result = "\(text).\(digits(Int(scaled), count))Z"
+      if count == 15 || self.date(from: result) == date { return result }
     }
-    return text
+    return text + "Z"
+  }
+
+  /// Returns the text of a date, rounded to milliseconds.
+  static func roundedText(of date: Date) -> String {
+    let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
+    guard years.contains(milliseconds / 1000) else { return text(of: date) }
+    let (seconds, rest) = Int(milliseconds).dividedRoundingDown(by: 1000)
+    return "\(text(ofWholeSeconds: seconds)).\(digits(rest, 3))Z"
   }
 
   /// Returns the date, or `nil` if the text is not one.
   static func date(from text: String) -> Date? {
-    guard let point = text.firstIndex(of: ".") else { return try? style.parse(text) }
-    let digits = text[text.index(after: point)...].prefix { $0.isASCII && $0.isNumber }
-    guard !digits.isEmpty, let fraction = Double("0.\(digits)"),
-      let date = try? style.parse(String(text[..<point] + text[digits.endIndex...]))
-    else { return nil }
-    return Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate + fraction)
+    var rest = Substring(text).utf8
+    guard let year = number(&rest, digitCount: 4), skip("-", &rest),
+      let month = number(&rest, digitCount: 2), skip("-", &rest),
+      let day = number(&rest, digitCount: 2), skip("T", &rest),
+      let hour = number(&rest, digitCount: 2), skip(":", &rest),
+      let minute = number(&rest, digitCount: 2), skip(":", &rest),
+      let second = number(&rest, digitCount: 2),
+      (1...12).contains(month), (1...dayCount(month, year)).contains(day), hour < 25, minute < 60,
+      second < 61
+    else {
+      guard let seconds = Double(text), !years.contains(seconds) else { return nil }
+      return Date(timeIntervalSinceReferenceDate: seconds)
+    }
+    var fraction = 0.0
+    if skip(".", &rest) {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      guard !digits.isEmpty, let value = Double("0." + (String(digits) ?? "")) else { return nil }
+      fraction = value
+      rest = rest[digits.endIndex...]
+    }
+    guard let offset = offset(rest) else { return nil }
+    let time = hour * 3600 + minute * 60 + second - offset
+    return Date(
+      timeIntervalSinceReferenceDate: Double(days(year, month, day) * 86_400 + time) + fraction)
+  }
+
+  // MARK: Text
+
+  private static func skip(_ sign: Character, _ rest: inout Substring.UTF8View) -> Bool {
+    guard rest.first == sign.asciiValue else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  private static func number(_ rest: inout Substring.UTF8View, digitCount: Int) -> Int? {
+    let digits = rest.prefix(digitCount)
+    guard digits.count == digitCount, digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      return nil
+    }
+    rest = rest.dropFirst(digitCount)
+    return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
+  }
+
+  /// Returns the seconds of a time zone such as `Z`, `+01:00` or `-0330`, or `nil` if the text is
+  /// none.
+  private static func offset(_ text: Substring.UTF8View) -> Int? {
+    var rest = text
+    if skip("Z", &rest) { return rest.isEmpty ? 0 : nil }
+    let isNegative = skip("-", &rest)
+    guard isNegative || skip("+", &rest), let hours = number(&rest, digitCount: 2) else {
+      return nil
+    }
+    _ = skip(":", &rest)
+    let minutes = rest.isEmpty ? 0 : number(&rest, digitCount: 2)
+    guard let minutes, rest.isEmpty, hours < 24, minutes < 60 else { return nil }
+    return (isNegative ? -1 : 1) * (hours * 3600 + minutes * 60)
+  }
+
+  /// Returns a number with at least the given number of digits.
+  private static func digits(_ number: Int, _ count: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, count - text.count)) + text
+  }
+
+  private static func text(ofWholeSeconds seconds: Int) -> String {
+    let (days, time) = seconds.dividedRoundingDown(by: 86_400)
+    let (year, month, day) = date(ofDay: days)
+    return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+      + "T\(digits(time / 3600, 2)):\(digits(time / 60 % 60, 2)):\(digits(time % 60, 2))"
+  }
+
+  // MARK: Calendar
+
+  // The formulas are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
+  // begin in March here, so that the leap day is the last day of a year.
+
+  /// The number of days from the first of March of the year 0 to the first day of 2001.
+  private static let epoch = 730_791
+  private static let cycleDayCount = 146_097
+
+  private static func dayCount(_ month: Int, _ year: Int) -> Int {
+    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    return month == 2 ? isLeapYear ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31
+  }
+
+  /// Returns the number of days since the first day of 2001.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let (cycle, cycleYear) = (month <= 2 ? year - 1 : year).dividedRoundingDown(by: 400)
+    let yearDay = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return cycle * cycleDayCount + cycleYear * 365 + cycleYear / 4 - cycleYear / 100 + yearDay
+      - epoch
+  }
+
+  private static func date(ofDay days: Int) -> (year: Int, month: Int, day: Int) {
+    let (cycle, day) = (days + epoch).dividedRoundingDown(by: cycleDayCount)
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+    let yearDay = day - (365 * year + year / 4 - year / 100)
+    let shifted = (5 * yearDay + 2) / 153
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    return (
+      cycle * 400 + year + (month <= 2 ? 1 : 0), month, yearDay - (153 * shifted + 2) / 5 + 1
+    )
+  }
+}
+
+extension Int {
+  /// Returns the quotient, rounded down, and the remainder, which is not negative.
+  fileprivate func dividedRoundingDown(by divisor: Int) -> (Int, Int) {
+    let remainder = (self % divisor + divisor) % divisor
+    return ((self - remainder) / divisor, remainder)
   }
 }

@@ -10,9 +10,8 @@ extension StoredValue {
     case .largeInteger(let value): "\(value)"
     case .double(bits: let bits): "\(Double(bitPattern: bits))"
     case .date(bits: let bits):
-      Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)).formatted(
-        .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(
-          separator: .omitted))
+      ExactDates.roundedText(
+        of: Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
     case .uuid(let high, let low): Self.uuid(high, low).uuidString
     case .string(let text): text
     case .bytes(let bytes): Data(bytes).base64EncodedString()

@@ -8,6 +8,11 @@ enum Command: String, CaseIterable {
   case history
   case diff
   case follow
+  case shell
+  case export
+  case `import`
+  case set
+  case delete
   case info
   case keys
   case dump
@@ -29,7 +34,9 @@ enum Command: String, CaseIterable {
 
   var group: Group {
     switch self {
-    case .entities, .query, .object, .history, .diff, .follow: .objects
+    case .entities, .query, .object, .history, .diff, .follow, .shell, .export, .import, .set,
+      .delete:
+      .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
     case .checkpoint, .compact, .copy, .keep, .release: .maintenance
     }
@@ -42,11 +49,20 @@ enum Command: String, CaseIterable {
     case .keys, .dump: [.path, .keyspace]
     case .copy: [.path, .copy]
     case .keep, .release: [.path, .name]
-    case .entities, .history, .follow: [.path]
+    case .entities, .history, .follow, .shell: [.path]
     case .query: [.path, .entity, .condition]
     case .object: [.path, .id]
     case .diff: [.path, .source, .target]
+    case .export: [.path, .entity, .condition]
+    case .import: [.path, .entity, .file]
+    case .set: [.path, .id, .assignment]
+    case .delete: [.path, .id]
     }
+  }
+
+  /// Returns whether the command requires one of its operands.
+  func requires(_ operand: Operand) -> Bool {
+    operand.isRequired && (self != .export || operand != .entity)
   }
 
   var flags: [Flag] {
@@ -67,6 +83,10 @@ enum Command: String, CaseIterable {
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
     case .follow: [.after]
+    case .shell: [.at, .named]
+    case .export: [.format, .output, .at, .named]
+    case .import: [.format, .key, .skipInvalid, .author, .json]
+    case .set, .delete: [.yes, .author, .json]
     }
   }
 
@@ -78,6 +98,11 @@ enum Command: String, CaseIterable {
     case .history: "list the transactions in the history"
     case .diff: "show the objects that differ between two generations"
     case .follow: "print changes as they are committed, as JSON lines"
+    case .shell: "run commands on one generation, with history and completion"
+    case .export: "write objects as JSON lines, CSV or a SQLite file"
+    case .import: "insert and update objects from JSON or CSV"
+    case .set: "set attributes and to-one relationships of an object"
+    case .delete: "delete an object, under the delete rules of the model"
     case .info: "show properties, sizes and keyspaces of the store"
     case .keys: "list the keyspaces, or the keys of one keyspace"
     case .dump: "show entries with their values"
@@ -126,6 +151,35 @@ enum Command: String, CaseIterable {
           + "it is interrupted. With --after, it begins with the transactions after that number of "
           + "the history."
       ]
+    case .shell:
+      [
+        "Reads commands from the terminal, or from a pipe, and runs them on one pinned generation. "
+          + "Type .help in the shell to list the commands."
+      ]
+    case .export:
+      [
+        "Writes the attributes and to-one relationships of the objects whose entity is ENTITY, but "
+          + "not of those that inherit from it. A relationship is written as the unique value of "
+          + "its destination. The import command reads both formats.",
+        "With --format sqlite, all objects are written to a new SQLite file, with foreign keys, "
+          + "indexes, a table for each entity, and a view for each one that inherits.",
+        "With --output, FILE is replaced when everything has been written.",
+      ]
+    case .import:
+      [
+        "FILE, or standard input if it is -, is a JSON array, JSON objects one after another, or "
+          + "CSV with a header. Each element updates the object with the same unique value, or becomes "
+          + "a new object. Keys that are missing in an element keep their values.",
+        "The import is one transaction: after an error, nothing has changed. Code of the program, "
+          + "such as its validation, does not run.",
+      ]
+    case .set:
+      [
+        "An assignment is NAME=VALUE. NAME= without a value sets an empty text, and NAME alone "
+          + "sets no value. Dates are in ISO 8601, bytes in base64, and objects are IDs.",
+        Self.editing,
+      ]
+    case .delete: [Self.editing]
     case .info:
       ["Opens the store for reading only. Sizes \"on disk\" do not include holes."]
     case .keys:
@@ -187,6 +241,11 @@ enum Command: String, CaseIterable {
     case .history: "heartwoodctl history ~/data/shop --limit 20"
     case .diff: "heartwoodctl diff ~/data/shop before-import"
     case .follow: "heartwoodctl follow ~/data/shop | jq .values"
+    case .shell: "heartwoodctl shell ~/data/shop"
+    case .export: "heartwoodctl export ~/data/shop Order --format csv --output orders.csv"
+    case .import: "heartwoodctl import ~/data/shop Order orders.csv --format csv"
+    case .set: "heartwoodctl set ~/data/shop Order/1871 total=99.5 note"
+    case .delete: "heartwoodctl delete ~/data/shop Order/1871 --yes"
     case .info: "heartwoodctl info ~/data/shop"
     case .keys: "heartwoodctl keys ~/data/shop --json"
     case .dump: "heartwoodctl dump ~/data/shop orders --from 1871 --limit 20"
@@ -200,6 +259,11 @@ enum Command: String, CaseIterable {
     case .release: "heartwoodctl release ~/data/shop before-import"
     }
   }
+
+  private static let editing =
+    "Shows all objects that change, with their values before and after, and changes nothing unless "
+    + "--yes is given. Types, unique constraints, delete rules and derived attributes are those of "
+    + "the model; code of the program, such as its validation, does not run."
 
   private static let keyNotation =
     "Write a key as the tool shows it: 1871, \"open\" (or open), true, nil, 1.5, date 0.0, 0x00FF "

@@ -4,6 +4,11 @@
 enum Flag: String, CaseIterable {
   case columns = "--columns"
   case sort = "--sort"
+  case format = "--format"
+  case output = "--output"
+  case key = "--key"
+  case skipInvalid = "--skip-invalid"
+  case yes = "--yes"
   case after = "--after"
   case author = "--author"
   case from = "--from"
@@ -31,10 +36,15 @@ enum Flag: String, CaseIterable {
     case .named: "NAME"
     case .svg: "FILE"
     case .columns, .sort: "LIST"
+    case .format: "FORMAT"
+    case .output: "FILE"
+    case .key: "NAME"
     case .offset: "N"
     case .after: "N"
     case .author: "NAME"
-    case .count, .explain, .full, .json, .jsonLines, .csv, .markdown, .help, .version: nil
+    case .count, .explain, .skipInvalid, .yes, .full, .json, .jsonLines, .csv, .markdown, .help,
+      .version:
+      nil
     }
   }
 
@@ -44,15 +54,20 @@ enum Flag: String, CaseIterable {
     switch self {
     case .columns: "show these columns, separated by commas"
     case .sort: "sort by these columns; --sort=-NAME reverses the order"
+    case .format: "jsonl (the default), csv or sqlite"
+    case .output: "write to FILE instead of standard output"
+    case .key: "find objects by this unique attribute"
+    case .skipInvalid: "list elements that cannot be imported, and go on"
+    case .yes: "make the change"
     case .after: "begin after this transaction of the history"
-    case .author: "show only transactions of this author"
+    case .author: "the author of transactions"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"
     case .explain: "show how the objects would be found"
     case .from: "start at this key, or at the first key after it"
     case .limit: "show at most N entries, objects or transactions"
     case .full: "show complete values"
-    case .at: "use this generation (a number, name or time), not the newest"
+    case .at: "use this generation: a number, name or time"
     case .named: "use the generation with this name"
     case .svg: "also write the chart to FILE, as SVG"
     case .jsonLines: "print one JSON document on each line"

@@ -37,7 +37,7 @@ enum HelpText {
   }
 
   private static func usage(_ command: Command) -> String {
-    let operands = command.operands.map { $0.isRequired ? $0.rawValue : "[\($0.rawValue)]" }
+    let operands = command.operands.map { command.requires($0) ? $0.rawValue : "[\($0.rawValue)]" }
     // Non-breaking spaces keep a flag and its value on one line.
     let flags = command.flags.map { "[\($0.usage)]".replacing(" ", with: "\u{A0}") }
     return (["heartwoodctl", command.rawValue] + operands + flags).joined(separator: " ")

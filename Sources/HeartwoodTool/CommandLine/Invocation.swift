@@ -6,6 +6,8 @@ struct Invocation {
   let command: Command
   private var operands: [Operand: String] = [:]
   private var values: [Flag: String] = [:]
+  /// The assignments, in order.
+  private(set) var assignments: [String] = []
   private(set) var from: Key?
   private(set) var limit: Int?
   private(set) var offset = 0
@@ -114,10 +116,11 @@ struct Invocation {
 
   private mutating func setOperands(_ words: [String]) throws(ToolFailure) {
     let wanted = command.operands
-    if let missing = wanted.dropFirst(words.count).first(where: \.isRequired) {
+    if let missing = wanted.dropFirst(words.count).first(where: command.requires) {
       throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
     }
-    guard words.count <= wanted.count else {
+    if wanted.last == .assignment { assignments = Array(words.dropFirst(wanted.count - 1)) }
+    guard words.count <= wanted.count || wanted.last == .assignment else {
       throw .usage(
         "Unexpected argument \(words[wanted.count]). " + HelpText.usageSentence(command))
     }

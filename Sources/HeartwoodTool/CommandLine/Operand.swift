@@ -8,6 +8,8 @@ enum Operand: String {
   case entity = "ENTITY"
   case condition = "CONDITION"
   case id = "ID"
+  case assignment = "NAME=VALUE"
+  case file = "FILE"
   case source = "FROM"
   case target = "TO"
 
@@ -23,6 +25,8 @@ enum Operand: String {
     case .entity: "the name of an entity"
     case .condition: "a predicate that the objects must match"
     case .id: "an object, such as Order/1871"
+    case .assignment: "the new value of a property; may be repeated"
+    case .file: "the file to read, or - for standard input"
     case .source: "the generation with which the changes begin"
     case .target: "the generation with which the changes end"
     }

@@ -51,7 +51,8 @@ enum Tool {
     return .fine
   }
 
-  private static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
+  /// Runs a command.
+  static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     switch invocation.command {
     case .entities: try EntitiesCommand.run(invocation, output)
     case .query: try QueryCommand.run(invocation, output)
@@ -59,6 +60,10 @@ enum Tool {
     case .history: try HistoryCommand.run(invocation, output)
     case .diff: try DiffCommand.run(invocation, output)
     case .follow: try FollowCommand.run(invocation, output)
+    case .shell: return try ShellCommand.run(invocation, output)
+    case .export: try ExportCommand.run(invocation, output)
+    case .import: return try ImportCommand.run(invocation, output)
+    case .set, .delete: try EditCommand.run(invocation, output)
     case .info: try OverviewCommand.run(invocation, output)
     case .generations: try GenerationsCommand.run(invocation, output)
     case .keys: try KeysCommand.run(invocation, output)

@@ -27,6 +27,7 @@ struct CellText {
       let all = value.shownText ?? ""
       let shown = all.utf8.count > Self.byteLimit ? String(all.prefix(Self.byteLimit)) : all
       (text, self.isNumber, isNull) = (QuotedText.escaped(shown), isNumber, false)
+    case .objects([]): (text, isNumber, isNull) = ("none", false, true)
     case .object, .objects:
       (text, isNumber, isNull) = (QuotedText.escaped(value.text ?? ""), false, false)
     }

@@ -90,7 +90,8 @@ enum HistoryCommand {
     try output.line(table.text())
   }
 
-  /// Returns the numbers of changes by entity and kind, such as "Order: 3 inserted, 1 deleted".
+  /// Returns the numbers of inserted, updated and deleted objects by entity, such as
+  /// "Order +3 ~1, Team -1".
   static func summary(_ changes: [PersistentHistoryChange]) -> String {
     var counts: [String: [String: Int]] = [:]
     for change in changes {
@@ -98,11 +99,11 @@ enum HistoryCommand {
       counts[name, default: [:]][change.kind.operation, default: 0] += 1
     }
     return counts.sorted { $0.key < $1.key }.map { name, kinds in
-      let words = ["inserted", "updated", "deleted"].compactMap { kind in
-        kinds[kind].map { "\(HumanText.count($0)) \(kind)" }
+      let words = [("inserted", "+"), ("updated", "~"), ("deleted", "-")].compactMap { kind, sign in
+        kinds[kind].map { sign + HumanText.count($0) }
       }
-      return "\(QuotedText.escaped(name)): \(words.joined(separator: ", "))"
-    }.joined(separator: "; ")
+      return "\(QuotedText.escaped(name)) \(words.joined(separator: " "))"
+    }.joined(separator: ", ")
   }
 }
 

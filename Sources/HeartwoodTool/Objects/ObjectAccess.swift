@@ -14,6 +14,18 @@ enum ObjectAccess {
     }
   }
 
+  /// Opens a store for writing, and calls `body` with the objects of its newest generation.
+  static func withWritableObjects<R>(
+    _ invocation: Invocation, _ body: (StoredObjects) throws -> R
+  ) throws -> R {
+    try StoreAccess.withStore(invocation.path, for: .writing) { store in
+      try body(try StoredObjects(store, at: store.snapshot()))
+    }
+  }
+
+  /// The author of transactions, unless the command line names another one.
+  static let author = "heartwoodctl"
+
   /// Returns the entity with the given name, or throws an error if there is none.
   static func entity(
     _ name: String, of objects: StoredObjects, _ invocation: Invocation

@@ -38,6 +38,12 @@ final class Output {
     if pending.count >= Self.chunkByteCount { try flush() }
   }
 
+  /// Writes text in UTF-8.
+  func write(_ text: Data) throws {
+    pending.append(text)
+    if pending.count >= Self.chunkByteCount { try flush() }
+  }
+
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 

@@ -16,6 +16,11 @@ struct TerminalProgress {
     write("\r\u{1B}[K\(activity)  \(Int(progress.fraction * 100)) %  \(counts)")
   }
 
+  /// Replaces the progress line.
+  func show(_ activity: String, elementCount: Int) {
+    write("\r\u{1B}[K\(activity)  \(HumanText.count(elementCount, "element"))")
+  }
+
   /// Removes the progress line, so that other output can follow.
   func clear() { write("\r\u{1B}[K") }
 

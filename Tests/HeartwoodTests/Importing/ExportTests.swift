@@ -202,4 +202,51 @@ struct ExportTests {
     #expect(rows.map(\.isbn) == [5, 3, 2] && rows[1].title == "changed")
     #expect(try export(FetchRequest<Book>(where: #Predicate { $0.isbn > 90 }), .json) == "[\n]\n")
   }
+
+  /// Seconds since 2001, and the dates in the calendar of ISO 8601, from Python's `datetime`.
+  private static let dates: [(seconds: Double, text: String)] = [
+    (-63_145_526_400, "0000-01-01T00:00:00Z"),
+    (-63_140_428_800, "0000-02-29T00:00:00Z"),
+    (-63_113_904_000, "0001-01-01T00:00:00Z"),
+    (-20_000_000_001, "1367-03-24T12:26:39Z"),
+    (-15_804_979_201, "1500-02-28T23:59:59Z"),
+    (-15_804_979_200, "1500-03-01T00:00:00Z"),
+    (-13_198_032_000, "1582-10-10T00:00:00Z"),
+    (-12_649_262_400, "1600-02-29T12:00:00Z"),
+    (-3_182_198_400, "1900-03-01T00:00:00Z"),
+    (-26_438_401, "2000-02-29T23:59:59Z"),
+    (0, "2001-01-01T00:00:00Z"),
+    (12_622_780_799, "2400-12-31T23:59:59Z"),
+    (252_423_993_599, "9999-12-31T23:59:59Z"),
+  ]
+
+  @Test(.evidence("IE-04"), arguments: dates)
+  func `dates are written and read in the calendar of ISO 8601`(
+    seconds: Double, text: String
+  ) throws {
+    let site = Site(context: context)
+    site.opened = Date(timeIntervalSinceReferenceDate: seconds)
+    try context.save()
+    var exported = Data()
+    try context.export(FetchRequest<Site>(), as: .jsonLines) { exported += $0 }
+    #expect(String(decoding: exported, as: UTF8.self).contains("\"\(text)\""))
+    context.delete(site)
+    try context.save()
+    try context.upsert(Site.self, matching: \.opened, from: exported)
+    let read = try #require(try context.fetch(FetchRequest<Site>()).first)
+    #expect(read.opened.timeIntervalSinceReferenceDate == seconds)
+  }
+
+  @Test func `dates outside the years 0 to 9999 are written as seconds`() throws {
+    let site = Site(context: context)
+    site.opened = Date(timeIntervalSinceReferenceDate: 1e300)
+    try context.save()
+    var exported = Data()
+    try context.export(FetchRequest<Site>(), as: .jsonLines) { exported += $0 }
+    context.delete(site)
+    try context.save()
+    try context.upsert(Site.self, matching: \.opened, from: exported)
+    let read = try #require(try context.fetch(FetchRequest<Site>()).first)
+    #expect(read.opened.timeIntervalSinceReferenceDate == 1e300)
+  }
 }

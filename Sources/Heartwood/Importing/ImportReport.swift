@@ -1,0 +1,75 @@
+import Foundation
+
+/// The result of an import.
+public struct ImportReport: Sendable {
+  /// The reason why an element was not imported.
+  public struct Refusal: Sendable {
+    /// The position of the element.
+    public let position: Int
+    /// The path of the value, such as `[3].properties.mag`.
+    public let path: String
+    /// The error.
+    public let error: any Error
+  }
+
+  // The counts are of elements, whatever a merge policy does with their objects.
+
+  /// The number of elements that became new objects.
+  public internal(set) var insertedCount = 0
+  /// The number of elements that changed existing objects.
+  public internal(set) var updatedCount = 0
+  /// The number of elements whose objects already had all their values.
+  public internal(set) var unchangedCount = 0
+  /// The number of elements that were not imported.
+  public internal(set) var refusedCount = 0
+  /// The elements that were not imported, in order; at most 100, although ``refusedCount`` counts
+  /// all of them.
+  public internal(set) var refusals: [Refusal] = []
+
+  /// The number of all elements.
+  public var elementCount: Int { insertedCount + updatedCount + unchangedCount + refusedCount }
+
+  mutating func refuse(_ position: Int, _ path: String, _ error: any Error) {
+    refusedCount += 1
+    if refusals.count < 100 {
+      refusals.append(Refusal(position: position, path: path, error: error))
+    }
+  }
+}
+
+extension ImportReport {
+  /// Returns the path of the value that an error is about, such as `[3].properties.mag`.
+  static func path(of error: any Error, _ position: Int) -> String {
+    let path: [any CodingKey] =
+      switch error as? DecodingError {
+      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+        .dataCorrupted(let context)?:
+        context.codingPath
+      case .keyNotFound(let key, let context)?: context.codingPath + [key]
+      default: []
+      }
+    return path.reduce("[\(position)]") { path, key in
+      path + (key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)")
+    }
+  }
+
+  /// Returns the error to throw for an element that cannot be imported.
+  static func invalid(_ position: Int, _ error: any Error) -> any Error {
+    var reason = "\(error)"
+    if let error = error as? ObjectGraphError {
+      if error.kind == .invalidElement { return error }
+      reason = error.message
+    } else {
+      switch error as? DecodingError {
+      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+        .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
+        if !context.debugDescription.isEmpty { reason = context.debugDescription }
+      default: break
+      }
+    }
+    return ObjectGraphError(
+      .invalidElement,
+      "\(path(of: error, position)) cannot be imported: \(reason) Nothing was saved. Correct the "
+        + "element, or skip invalid elements.", underlyingError: error)
+  }
+}

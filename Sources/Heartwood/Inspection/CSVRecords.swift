@@ -1,0 +1,90 @@
+/// The records of comma-separated values, as in RFC 4180.
+struct CSVRecords {
+  /// Returns the next bytes of the text, or no bytes at its end.
+  private let read: () throws -> [UInt8]
+  private var chunk: [UInt8] = []
+  private var position = 0
+  private var isStarted = false
+
+  /// The maximum size of a field in bytes.
+  private static let maxFieldByteCount = 256 << 20
+
+  init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
+
+  /// Returns the fields of the next record, or `nil` if there are no more.
+  ///
+  /// An empty field without quotes is `nil`.
+  ///
+  /// - Throws: `invalidElement` if the text ends within quotes, or is not UTF-8.
+  mutating func next() throws -> [String?]? {
+    if !isStarted {
+      isStarted = true
+      if try peek() == 0xEF { for _ in 0..<3 where try peek() ?? 0 >= 0x80 { position += 1 } }
+    }
+    guard try peek() != nil else { return nil }
+    var fields: [String?] = []
+    while true {
+      fields.append(try field())
+      switch try take() {
+      case UInt8(ascii: ","): continue
+      case UInt8(ascii: "\r"):
+        if try peek() == UInt8(ascii: "\n") { position += 1 }
+        return fields
+      case nil, UInt8(ascii: "\n"): return fields
+      default: throw Self.invalid("Text follows the closing quotation mark of a field.")
+      }
+    }
+  }
+
+  private mutating func field() throws -> String? {
+    var bytes: [UInt8] = []
+    let isQuoted = try peek() == UInt8(ascii: "\"")
+    if isQuoted {
+      position += 1
+      while true {
+        guard let byte = try take() else { throw Self.invalid("The text ends within a field.") }
+        if byte == UInt8(ascii: "\"") {
+          guard try peek() == byte else { break }
+          position += 1
+        }
+        bytes.append(byte)
+        guard bytes.count <= Self.maxFieldByteCount else {
+          throw Self.invalid("A field is too long.")
+        }
+      }
+    } else {
+      while let byte = try peek(), byte != UInt8(ascii: ","), byte != UInt8(ascii: "\n"),
+        byte != UInt8(ascii: "\r")
+      {
+        bytes.append(byte)
+        position += 1
+        guard bytes.count <= Self.maxFieldByteCount else {
+          throw Self.invalid("A field is too long.")
+        }
+      }
+      if bytes.isEmpty { return nil }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Self.invalid("A field is not UTF-8 text.")
+    }
+    return text
+  }
+
+  private static func invalid(_ message: String) -> ObjectGraphError {
+    ObjectGraphError(.invalidElement, "\(message) Correct the text, and import it again.")
+  }
+
+  private mutating func peek() throws -> UInt8? {
+    if position == chunk.count {
+      chunk = try read()
+      position = 0
+    }
+    return position < chunk.count ? chunk[position] : nil
+  }
+
+  private mutating func take() throws -> UInt8? {
+    let byte = try peek()
+    if byte != nil { position += 1 }
+    return byte
+  }
+}

@@ -1,0 +1,149 @@
+/// A request that changes rows of entities without classes, under the rules of the model.
+///
+/// Unique constraints, delete rules, derived attributes, indexes and the history are as in a save.
+struct StoredEdit: ExecutableBatch {
+  let phrase: String
+  let body: (inout BatchRun) throws -> Void
+
+  var objectType: ManagedObject.Type { ManagedObject.self }
+  var resultType: BatchResultType { .statusOnly }
+  var changesRelationships: Bool { true }
+
+  func execute(_ run: inout BatchRun) throws { try body(&run) }
+}
+
+/// The difference between two states of an object.
+package struct ObjectDifference: Encodable, Sendable {
+  package let id: String
+  /// `inserted`, `updated` or `deleted`.
+  package let operation: String
+  /// The values before the change, or `nil` for an inserted object; of an updated object, only
+  /// those that differ.
+  package let before: [String: ObjectValue]?
+  package let after: [String: ObjectValue]?
+
+  /// Whether nothing differs.
+  package var isEmpty: Bool { (before ?? [:]).isEmpty && (after ?? [:]).isEmpty }
+
+  package init(
+    _ id: ManagedObjectID, _ before: [(name: String, value: ObjectValue)]?,
+    _ after: [(name: String, value: ObjectValue)]?
+  ) {
+    self.id = id.shortText
+    operation = before == nil ? "inserted" : after == nil ? "deleted" : "updated"
+    var old = before.map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } }
+    var new = after.map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } }
+    if let first = old, let second = new {
+      old = first.filter { name, value in second[name].map { !$0.isSame(as: value) } ?? true }
+      new = second.filter { name, value in first[name].map { !$0.isSame(as: value) } ?? true }
+    }
+    (self.before, self.after) = (old, new)
+  }
+}
+
+extension StoredObjects {
+  /// The error that ends a transaction whose changes are only shown.
+  private struct Discarded: Error {}
+
+  /// Sets attributes and to-one relationships of an object.
+  ///
+  /// - Parameters:
+  ///   - texts: The new values as text, by name; `nil` for no value.
+  ///   - commits: Whether the changes are committed, rather than only returned.
+  /// - Returns: All objects that change.
+  /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,
+  ///   `constraintConflict`, `foreignObject` if there is no such object; errors of writing.
+  package func set(
+    _ texts: [(name: String, text: String?)], of id: ManagedObjectID, author: String?,
+    commits: Bool
+  ) throws -> [ObjectDifference] {
+    try edit("set values of an object", author: author, commits: commits) { run in
+      guard let change = try run.changes.change(of: id.number) else { throw self.missing(id) }
+      for (name, text) in texts {
+        let property = try self.property(name, of: change.storage)
+        change.after[property.slot] =
+          try self.value(text, of: property, change.storage.entity)
+        if property.isReference { change.edited.insert(property.slot) }
+      }
+    }
+  }
+
+  /// Deletes an object, and all objects that its delete rules name.
+  ///
+  /// The parameters and the result are those of ``set(_:of:author:commits:)``.
+  package func delete(
+    _ id: ManagedObjectID, author: String?, commits: Bool
+  ) throws -> [ObjectDifference] {
+    try edit("deleted an object", author: author, commits: commits) { run in
+      guard try run.changes.change(of: id.number) != nil else { throw self.missing(id) }
+      run.changes.begin()
+      try run.changes.delete(id.number)
+    }
+  }
+
+  /// Changes rows in one transaction of the newest generation.
+  func edit(
+    _ phrase: String, author: String?, commits: Bool,
+    _ body: @escaping (inout BatchRun) throws -> Void
+  ) throws -> [ObjectDifference] {
+    var differences: [ObjectDifference] = []
+    let before = try container.store.snapshot()
+    let context = container.newContext()
+    context.transactionAuthor = author
+    do {
+      _ = try context.write { transaction in
+        var run = BatchRun(context, transaction, StoredEdit(phrase: phrase, body: body))
+        try body(&run)
+        try run.changes.write()
+        var numbers = Set(run.changes.list.map(\.number))
+        numbers.formUnion(run.changes.deletions.map(\.change.number))
+        try run.changes.finish()
+        // What was derived from the written rows.
+        numbers.formUnion(run.changes.list.map(\.number))
+        differences = try self.differences(
+          numbers.sorted(), before, StoreView(transaction, self.model))
+        if !commits { throw Discarded() }
+      }
+    } catch is Discarded {}
+    return differences
+  }
+
+  private func differences(
+    _ numbers: [ObjectNumber], _ before: Snapshot, _ after: StoreView
+  ) throws -> [ObjectDifference] {
+    let before = try StoreView(before, model)
+    return try numbers.compactMap { number in
+      let id = ManagedObjectID(number, model.space)
+      let difference = ObjectDifference(
+        id, try values(of: id, in: before), try values(of: id, in: after))
+      return difference.isEmpty ? nil : difference
+    }
+  }
+
+  private func missing(_ id: ManagedObjectID) -> ObjectGraphError {
+    ObjectGraphError(
+      .foreignObject, "There is no object \(id.shortText) in the newest generation.", objectID: id)
+  }
+
+  private func property(
+    _ name: String, of storage: EntityStorage
+  ) throws -> PropertyDescription {
+    let entity = storage.entity
+    guard let property = entity.properties.first(where: { $0.name == name }),
+      property.fieldStorageType != nil
+    else {
+      let names = entity.columns.map(\.name).joined(separator: ", ")
+      throw ObjectGraphError(
+        .unknownProperty,
+        "\(entity.name) has no attribute and no to-one relationship called \(name). Use one of: "
+          + "\(names).")
+    }
+    guard !entity.derived.contains(where: { $0.slot == property.slot }) else {
+      throw ObjectGraphError(
+        .validation,
+        "\(entity.name).\(name) is derived from other values, so it cannot be set. Set its "
+          + "sources instead.")
+    }
+    return property
+  }
+}

@@ -1,0 +1,182 @@
+import Foundation
+
+extension StoredObjects {
+  /// The text that an import reads.
+  package enum ImportSource {
+    /// JSON: an array, or one object after another, as in JSON lines.
+    case json
+    /// Comma-separated values with a header, as ``ExportFormat/csv`` has.
+    case csv
+  }
+
+  /// Imports elements: each one updates the object with the same unique value, or becomes a new
+  /// object.
+  ///
+  /// - Parameters:
+  ///   - entity: The name of the entity.
+  ///   - key: The name of the unique attribute by which objects are found, or `nil` for the first
+  ///     one that is not optional.
+  ///   - skipsInvalid: Whether elements that cannot be decoded are listed in the report, instead of
+  ///     ending the import.
+  ///   - progress: A closure that is called with the number of elements so far, about once for
+  ///     every thousand.
+  ///   - read: A closure that returns the next bytes of the text, or none at its end.
+  /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
+  ///   `constraintConflict`; errors of reading and writing. Nothing is changed then.
+  package func importElements(
+    _ source: ImportSource, of entity: String, matching key: String?, author: String?,
+    skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
+  ) throws -> ImportReport {
+    guard let entity = model.schema.entity(named: entity) else {
+      throw ObjectGraphError(.unknownEntity, "The store has no entity named \(entity).")
+    }
+    let property = try matchingProperty(key, of: entity)
+    let plan = try ImportPlan(entity, model.schema)
+    let context = container.newContext()
+    context.transactionAuthor = author
+    var report = ImportReport()
+    _ = try context.write { transaction in
+      let request = StoredEdit(phrase: "imported \(entity.name)") { _ in }
+      var work = StoredImport(BatchRun(context, transaction, request))
+      var rows: any ImportedRows =
+        switch source {
+        case .json: JSONRows(plan, read)
+        case .csv: try CSVRows(plan, self, read)
+        }
+      var position = 0
+      while true {
+        do {
+          guard let row = try rows.next() else { break }
+          try work.apply(row, matching: property)
+        } catch let error as StorageError {
+          throw error
+        } catch {
+          guard skipsInvalid, error is DecodingError else {
+            throw ImportReport.invalid(position, error)
+          }
+          work.refuse(position, error)
+        }
+        position += 1
+        if position % 1000 == 0 { progress?(position) }
+      }
+      try work.finish()
+      report = work.report
+    }
+    return report
+  }
+
+  private func matchingProperty(
+    _ name: String?, of entity: EntityDescription
+  ) throws -> PropertyDescription {
+    let unique = entity.uniqueProperties
+    let found =
+      name.map { name in unique.first { $0.name == name } }
+      ?? unique.first { $0.initialValue.isNull == false || !$0.isOptionalAttribute }
+      ?? unique.first
+    if let found { return found }
+    let names = unique.map(\.name).joined(separator: ", ")
+    throw ObjectGraphError(
+      .unknownProperty,
+      names.isEmpty
+        ? "\(entity.name) has no attribute that is unique by itself, so elements cannot be matched "
+          + "with objects."
+        : "\(name ?? "") is not an attribute of \(entity.name) that is unique by itself. Use one "
+          + "of: \(names).")
+  }
+}
+
+extension PropertyDescription {
+  fileprivate var isOptionalAttribute: Bool {
+    if case .attribute(_, let isOptional) = kind { return isOptional }
+    return false
+  }
+}
+
+/// The rows of a text that is imported.
+private protocol ImportedRows {
+  /// Returns the next row, or `nil` if there are no more.
+  ///
+  /// - Throws: `DecodingError` for a row that cannot be decoded, after which the next one follows;
+  ///   any other error if the text cannot be read further.
+  mutating func next() throws -> ImportedRow?
+}
+
+private struct JSONRows: ImportedRows {
+  private var elements: JSONElements
+  private let decoder = JSONDecoder()
+
+  init(_ plan: ImportPlan, _ read: @escaping () throws -> [UInt8]) {
+    elements = JSONElements(keys: [], read)
+    decoder.dateDecodingStrategy = ExactDates.decoding
+    decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
+    decoder.userInfo[ImportedElement.planKey] = plan
+  }
+
+  mutating func next() throws -> ImportedRow? {
+    guard let element = try elements.next() else { return nil }
+    return try decoder.decode(ImportedElement.self, from: Data(element)).row
+  }
+}
+
+private struct CSVRows: ImportedRows {
+  private var records: CSVRecords
+  private let plan: ImportPlan
+  private let objects: StoredObjects
+  private let columns: [PropertyDescription]
+
+  init(
+    _ plan: ImportPlan, _ objects: StoredObjects, _ read: @escaping () throws -> [UInt8]
+  ) throws {
+    records = CSVRecords(read)
+    self.plan = plan
+    self.objects = objects
+    let names = try records.next() ?? []
+    columns = try names.map { name in
+      guard let name, let property = plan.entity.columns.first(where: { $0.name == name }) else {
+        throw ObjectGraphError(
+          .unknownProperty,
+          "The header names \(name ?? "an empty column"), but \(plan.entity.name) has no such "
+            + "attribute or to-one relationship. Correct the first line.")
+      }
+      return property
+    }
+  }
+
+  mutating func next() throws -> ImportedRow? {
+    guard let fields = try records.next() else { return nil }
+    guard fields.count == columns.count else {
+      throw invalid("the record has \(fields.count) fields instead of \(columns.count)", [])
+    }
+    var attributes: [(property: PropertyDescription, value: StoredValue)] = []
+    var targets: [(property: PropertyDescription, targets: [ImportedRow.Target])] = []
+    for (property, field) in zip(columns, fields) {
+      do {
+        if property.isReference {
+          targets.append((property, try field.map { [try target($0, property)] } ?? []))
+        } else {
+          attributes.append((property, try objects.value(field, of: property, plan.entity)))
+        }
+      } catch let error as ObjectGraphError {
+        throw invalid(error.message, [ImportKey(property.name)])
+      }
+    }
+    return ImportedRow(plan, attributes: attributes, targets: targets)
+  }
+
+  /// Returns the object that a field names: by its unique attribute, as in exports, or by its ID.
+  private func target(
+    _ field: String, _ property: PropertyDescription
+  ) throws -> ImportedRow.Target {
+    let other = try plan.plan(of: property)
+    if other.uniqueProperties.count == 1 {
+      let unique = other.uniqueProperties[0]
+      return .key(other, unique, try objects.value(field, of: unique, other.entity))
+    }
+    let value = try objects.value(field, of: property, plan.entity)
+    return value.reference.map { .number($0) } ?? .number(ObjectNumber(bits: 0))
+  }
+
+  private func invalid(_ reason: String, _ path: [any CodingKey]) -> DecodingError {
+    .dataCorrupted(DecodingError.Context(codingPath: path, debugDescription: reason))
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Reads values from text.
+extension StoredObjects {
+  /// Returns the stored value that a text, or no text, means for a property.
+  ///
+  /// Dates are in ISO 8601, bytes in base64, `Codable` values in JSON, and objects are IDs such as
+  /// `Team/12`.
+  ///
+  /// - Throws: `validation` if the text is not a value of the property's type.
+  func value(
+    _ text: String?, of property: PropertyDescription, _ entity: EntityDescription
+  ) throws -> StoredValue {
+    guard let text else {
+      guard case .attribute(_, isOptional: false) = property.kind else { return .null }
+      throw ObjectGraphError(
+        .validation, "\(entity.name).\(property.name) is not optional, so it needs a value.")
+    }
+    if property.isReference {
+      guard let id = id(text), let destination = model.schema.destination(of: property),
+        model.storage(of: id.number)?.entity.isKind(of: destination) == true
+      else {
+        let name = model.schema.destination(of: property)?.name ?? "object"
+        throw refusal(text, property, entity, "the ID of an object, such as \(name)/1")
+      }
+      return .integer(id.number.bits)
+    }
+    guard case .attribute(let type, _) = property.kind else { return .null }
+    if let value = try type.value(text) { return value }
+    throw refusal(text, property, entity, type.phrase)
+  }
+
+  private func refusal(
+    _ text: String, _ property: PropertyDescription, _ entity: EntityDescription, _ wanted: String
+  ) -> ObjectGraphError {
+    ObjectGraphError(
+      .validation,
+      "\"\(text.prefix(100))\" is not a value of \(entity.name).\(property.name). Use \(wanted).")
+  }
+}
+
+extension StorageType {
+  /// Returns the value that a text means, or `nil` if it is not one of this type.
+  func value(_ text: String) throws -> StoredValue? {
+    switch self {
+    case .bool:
+      switch text {
+      case "true", "1": .bool(true)
+      case "false", "0": .bool(false)
+      default: nil
+      }
+    case .int8: Int8(text)?.storedValue
+    case .int16: Int16(text)?.storedValue
+    case .int32: Int32(text)?.storedValue
+    case .int64: Int64(text)?.storedValue
+    case .uint8: UInt8(text)?.storedValue
+    case .uint16: UInt16(text)?.storedValue
+    case .uint32: UInt32(text)?.storedValue
+    case .uint64: UInt64(text)?.storedValue
+    case .float: Float(text)?.storedValue
+    case .double: Double(text)?.storedValue
+    case .date: ExactDates.date(from: text)?.storedValue
+    case .uuid: UUID(uuidString: text)?.storedValue
+    case .string: .string(text)
+    case .bytes: Data(base64Encoded: text)?.storedValue
+    case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
+    case .json:
+      try (try? JSONCoding.decoder.decode(JSONValue.self, from: Data(text.utf8)))?.storedValue
+    case .reference: nil
+    }
+  }
+}

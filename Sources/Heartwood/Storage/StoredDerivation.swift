@@ -1,0 +1,100 @@
+import Foundation
+
+/// A derivation as the model of a store describes it, with numbers in place of names.
+struct StoredDerivation {
+  let property: UInt16
+  let formula: String
+  /// The numbers of the relationship and of its destination, or `nil` if the source is the object
+  /// itself.
+  let relationship: (property: UInt16, destination: Int)?
+  let attribute: UInt16?
+
+  /// Parses the description of a derivation, or returns `nil` if it is invalid.
+  ///
+  /// ``StoredModel/signature(of:in:)`` creates such descriptions.
+  init?(_ description: String) {
+    func number(_ word: Substring) -> UInt16? { UInt16(word.prefix { $0 != "?" }) }
+    var words = description.split(separator: " ")[...]
+    guard let first = words.popFirst(), let property = number(first),
+      let formula = words.popFirst()
+    else { return nil }
+    self.property = property
+    self.formula = String(formula)
+    if words.count < 2 {
+      relationship = nil
+    } else {
+      guard let own = words.popFirst().flatMap(number), let entity = words.popFirst(),
+        let destination = Int(entity)
+      else { return nil }
+      relationship = (own, destination)
+      // The name of the keyspace that lists the members.
+      if words.first?.contains(".") == true { words.removeFirst() }
+    }
+    guard let last = words.popFirst() else {
+      attribute = nil
+      return
+    }
+    guard let attribute = number(last), words.isEmpty else { return nil }
+    self.attribute = attribute
+  }
+}
+
+extension DerivationFormula {
+  /// Returns the formula that a store records, or `nil` if this version does not know it.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the derived attribute.
+  ///   - sourceType: The type of the source attribute, if there is one.
+  static func stored(
+    _ name: String, _ type: StorageType, from sourceType: StorageType?
+  ) -> DerivationFormula? {
+    let compute: Compute? =
+      switch name {
+      case "now", "copy": first
+      case "count": type.integerType.map { count($0) }
+      case "sum": type.numberType.map { sum($0) }
+      case "average": mean
+      case "min": sourceType?.orderedType.map { least($0) }
+      case "max": sourceType?.orderedType.map { greatest($0) }
+      default: TextForm(rawValue: name)?.compute
+      }
+    return compute.map { DerivationFormula(name: name, compute: $0) }
+  }
+}
+
+extension StorageType {
+  fileprivate var integerType: (any (FixedWidthInteger & AttributeValue).Type)? {
+    switch self {
+    case .int8: Int8.self
+    case .int16: Int16.self
+    case .int32: Int32.self
+    case .int64: Int64.self
+    case .uint8: UInt8.self
+    case .uint16: UInt16.self
+    case .uint32: UInt32.self
+    case .uint64: UInt64.self
+    default: nil
+    }
+  }
+
+  fileprivate var numberType: (any (Numeric & AttributeValue).Type)? {
+    switch self {
+    case .float: Float.self
+    case .double: Double.self
+    case .decimal: Decimal.self
+    default: integerType
+    }
+  }
+
+  fileprivate var orderedType: (any (Comparable & AttributeValue).Type)? {
+    switch self {
+    case .float: Float.self
+    case .double: Double.self
+    case .decimal: Decimal.self
+    case .date: Date.self
+    case .uuid: UUID.self
+    case .string: String.self
+    default: integerType
+    }
+  }
+}

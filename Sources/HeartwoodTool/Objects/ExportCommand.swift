@@ -1,0 +1,71 @@
+import Foundation
+import Heartwood
+import SQLiteWriter
+
+/// `export`: writes the objects of an entity.
+enum ExportCommand {
+  private static let sqliteFormat = "sqlite"
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    if invocation[.format] == sqliteFormat { return try writeSQLite(invocation, output) }
+    guard invocation[.entity] != nil else {
+      throw ToolFailure.usage(
+        "ENTITY is missing; only --format sqlite writes all entities. "
+          + HelpText.usageSentence(invocation.command))
+    }
+    let format: ExportFormat =
+      try TextFormat(invocation) == .csv ? .csv : .jsonLines
+    try ObjectAccess.withObjects(invocation) { objects, _ in
+      let entity = try ObjectAccess.entity(invocation.required(.entity), of: objects, invocation)
+      var query = ObjectQuery(entity: entity.name, condition: invocation[.condition])
+      query.includesSubentities = false
+      guard let path = invocation[.output] else {
+        _ = try objects.export(query, as: format) { try output.write($0) }
+        return try output.flush()
+      }
+      let file = try NewFile(replacing: path)
+      let count = try objects.export(query, as: format) { try file.write($0) }
+      try file.finish()
+      try output.line(
+        "Wrote \(HumanText.count(count, "object")) to \(QuotedText.escaped(path)).")
+    }
+  }
+}
+
+extension ExportCommand {
+  /// Writes all objects to a SQLite file.
+  private static func writeSQLite(_ invocation: Invocation, _ output: Output) throws {
+    guard invocation[.entity] == nil, let path = invocation[.output] else {
+      throw ToolFailure.usage(
+        "--format sqlite writes all entities to a file. Use --output FILE, and no ENTITY.")
+    }
+    let progress = TerminalProgress()
+    let file = NewFile.temporaryPath(beside: path)
+    let count = try ObjectAccess.withObjects(invocation) { objects, _ in
+      do {
+        return try SQLiteExport(objects) { progress.show("exporting", elementCount: $0) }
+          .write(to: file)
+      } catch let error as SQLiteWriterError {
+        throw ToolFailure.refused(error.message)
+      }
+    }
+    progress.clear()
+    try NewFile.replace(path, with: file)
+    try output.line("Wrote \(HumanText.count(count, "object")) to \(QuotedText.escaped(path)).")
+  }
+}
+
+/// A format of text that can be imported.
+enum TextFormat: String {
+  case jsonLines = "jsonl"
+  case csv
+
+  /// The format that the command line selects, or JSON lines.
+  init(_ invocation: Invocation) throws(ToolFailure) {
+    let word = invocation[.format] ?? Self.jsonLines.rawValue
+    guard let format = TextFormat(rawValue: word) else {
+      throw .usage("There is no format \(word). Use --format jsonl, csv or sqlite.")
+    }
+    self = format
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Heartwood
+
+/// `import`: inserts and updates objects from JSON or CSV.
+enum ImportCommand {
+  private struct Document: Encodable {
+    struct Refusal: Encodable {
+      let path: String
+      let reason: String
+    }
+
+    let insertedCount: Int
+    let updatedCount: Int
+    let unchangedCount: Int
+    let refusedCount: Int
+    let refusals: [Refusal]
+
+    init(_ report: ImportReport) {
+      insertedCount = report.insertedCount
+      updatedCount = report.updatedCount
+      unchangedCount = report.unchangedCount
+      refusedCount = report.refusedCount
+      refusals = report.refusals.map { Refusal(path: $0.path, reason: Self.reason($0.error)) }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+      switch error as? DecodingError {
+      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+        .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
+        context.debugDescription
+      default: "\(error)"
+      }
+    }
+  }
+
+  private static let chunkByteCount = 64 << 10
+
+  static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
+    let source: StoredObjects.ImportSource =
+      try TextFormat(invocation) == .csv ? .csv : .json
+    let handle = try handle(invocation.required(.file))
+    let progress = TerminalProgress()
+    let report = try ObjectAccess.withWritableObjects(invocation) { objects in
+      let entity = try ObjectAccess.entity(invocation.required(.entity), of: objects, invocation)
+      return try objects.importElements(
+        source, of: entity.name, matching: invocation[.key],
+        author: invocation[.author] ?? ObjectAccess.author,
+        skipsInvalid: invocation.has(.skipInvalid),
+        progress: { progress.show("importing", elementCount: $0) }
+      ) {
+        [UInt8](try handle.read(upToCount: chunkByteCount) ?? Data())
+      }
+    }
+    progress.clear()
+    let document = Document(report)
+    if invocation.wantsJSON {
+      try output.json(document)
+    } else {
+      try output.line(
+        "\(HumanText.count(report.insertedCount)) inserted, "
+          + "\(HumanText.count(report.updatedCount)) updated, "
+          + "\(HumanText.count(report.unchangedCount)) unchanged, "
+          + "\(HumanText.count(report.refusedCount)) refused")
+      for refusal in document.refusals {
+        try output.line(QuotedText.escaped("  \(refusal.path): \(refusal.reason)"))
+      }
+    }
+    return report.refusedCount == 0 ? .fine : .refused
+  }
+
+  private static func handle(_ path: String) throws -> FileHandle {
+    if path == "-" { return .standardInput }
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw ToolFailure.refused("\(path) cannot be read. Use the path of a readable file.")
+    }
+    return handle
+  }
+}

@@ -1,0 +1,186 @@
+import Heartwood
+import SQLiteWriter
+
+/// The tables and views of a SQLite file with the objects of a store.
+///
+/// Each entity has a table. The table of an entity that inherits from another one contains only its
+/// own properties, and shares the `id` with the table of the other; a view joins them. To-one
+/// relationships are foreign keys. To-many relationships that these do not determine have tables of
+/// their own.
+struct SQLiteExportPlan {
+  struct Table {
+    let entity: EntityFacts
+    let definition: SQLiteTable
+    /// The properties of the columns after the `id` and the name of the entity.
+    let paths: [String]
+    /// Whether the table has a column with the name of each object's entity.
+    let namesEntity: Bool
+  }
+
+  /// The members of a to-many relationship.
+  struct MemberTable {
+    let definition: SQLiteTable
+    let entity: String
+    let relationship: String
+    let isOrdered: Bool
+  }
+
+  private(set) var tables: [Table] = []
+  private(set) var memberTables: [MemberTable] = []
+  private(set) var views: [(name: String, query: String)] = []
+  private let entities: [String: EntityFacts]
+  /// The entities that inherit from others, or from which others inherit.
+  private let relatives: Set<String>
+  private var names = SQLiteExportNames()
+  private var tableNames: [String: String] = [:]
+
+  init(_ all: [EntityFacts]) {
+    entities = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
+    relatives = Set(
+      all.filter { $0.superentity != nil }.map(\.name) + all.compactMap(\.superentity))
+    for entity in all { tableNames[entity.name] = names.add(entity.name) }
+    for entity in all { addTable(of: entity) }
+    for entity in all { addMemberTables(of: entity) }
+    for entity in all where entity.superentity != nil { addView(of: entity) }
+  }
+
+  /// Returns the `id` of an object: its number among those of its entity or, if the entity shares a
+  /// table with others, its number in the store.
+  func number(of id: ManagedObjectID) -> Int64 {
+    id.entityName.map { relatives.contains($0) } ?? true ? id.bits : id.row
+  }
+
+  // MARK: Tables
+
+  private mutating func addTable(of entity: EntityFacts) {
+    let inherited = entity.superentity.flatMap { entities[$0] }
+    let attributes = entity.attributes.dropFirst(inherited?.attributes.count ?? 0)
+    let references = entity.relationships.dropFirst(inherited?.relationships.count ?? 0)
+      .filter { !$0.isToMany }
+    let namesEntity = inherited == nil && relatives.contains(entity.name)
+    var columnNames = SQLiteExportNames()
+    let key = columnNames.add("id")
+    var columns: [SQLiteColumn] = []
+    if namesEntity {
+      columns.append(SQLiteColumn(columnNames.add("entity"), .text, isRequired: true))
+    }
+    var byName: [String: String] = [:]
+    for attribute in attributes {
+      let name = columnNames.add(attribute.name)
+      byName[attribute.name] = name
+      columns.append(
+        SQLiteColumn(name, attribute.type.column, isRequired: attribute.isRequiredColumn))
+    }
+    let name = tableNames[entity.name] ?? entity.name
+    var definition = SQLiteTable(name: name, key: .rowid(key), columns: [])
+    if let parent = inherited.flatMap({ tableNames[$0.name] }) {
+      definition.foreignKeys.append(SQLiteForeignKey([key], references: parent, ["id"]))
+    }
+    for reference in references {
+      let column = columnNames.add(reference.name)
+      columns.append(SQLiteColumn(column, .integer))
+      if let target = tableNames[reference.destination] {
+        definition.foreignKeys.append(SQLiteForeignKey([column], references: target, ["id"]))
+      }
+      definition.indexes.append(SQLiteIndex(names.add("\(name)_\(column)"), on: [column]))
+    }
+    for index in entity.indexes where index.isOwn {
+      let indexed = index.attributes.compactMap { byName[$0] }
+      guard indexed.count == index.attributes.count else { continue }
+      let indexName = names.add("\(name)_\(indexed.joined(separator: "_"))")
+      definition.indexes.append(SQLiteIndex(indexName, on: indexed, isUnique: index.isUnique))
+    }
+    definition.columns = columns
+    tables.append(
+      Table(
+        entity: entity, definition: definition,
+        paths: attributes.map(\.name) + references.map(\.name), namesEntity: namesEntity))
+  }
+
+  private mutating func addMemberTables(of entity: EntityFacts) {
+    let inherited = entity.superentity.flatMap { entities[$0] }
+    for relationship in entity.relationships.dropFirst(inherited?.relationships.count ?? 0)
+    where hasTable(relationship, of: entity) {
+      guard let owner = tableNames[entity.name], let member = tableNames[relationship.destination]
+      else { continue }
+      let columns =
+        relationship.isOrdered ? ["owner", "position", "member"] : ["owner", "member"]
+      let definition = SQLiteTable(
+        name: names.add("\(owner)_\(relationship.name)"), key: .columns(Array(columns.prefix(2))),
+        columns: columns.map { SQLiteColumn($0, .integer, isRequired: true) },
+        foreignKeys: [
+          SQLiteForeignKey(["owner"], references: owner, ["id"]),
+          SQLiteForeignKey(["member"], references: member, ["id"]),
+        ],
+        indexes: [SQLiteIndex(names.add("\(owner)_\(relationship.name)_member"), on: ["member"])])
+      memberTables.append(
+        MemberTable(
+          definition: definition, entity: entity.name, relationship: relationship.name,
+          isOrdered: relationship.isOrdered))
+    }
+  }
+
+  /// Returns whether no other table determines the members of a relationship.
+  private func hasTable(
+    _ relationship: EntityFacts.Relationship, of entity: EntityFacts
+  ) -> Bool {
+    guard relationship.isToMany else { return false }
+    if relationship.isOrdered { return true }
+    guard
+      let inverse = entities[relationship.destination]?.relationships.first(where: {
+        $0.name == relationship.inverse
+      })
+    else { return true }
+    guard inverse.isToMany, !inverse.isOrdered else { return false }
+    return (entity.name, relationship.name) <= (relationship.destination, inverse.name)
+  }
+
+  private mutating func addView(of entity: EntityFacts) {
+    guard let own = tableNames[entity.name] else { return }
+    var query = "SELECT * FROM \(own.sqlQuoted)"
+    var parent = entity.superentity
+    while let name = parent, let table = tableNames[name] {
+      query += " JOIN \(table.sqlQuoted) USING (id)"
+      parent = entities[name]?.superentity
+    }
+    views.append((names.add("\(own)_all"), query))
+  }
+}
+
+/// Names that differ in a SQLite file, where upper and lower case are the same.
+private struct SQLiteExportNames {
+  private var used: Set<String> = []
+
+  /// Returns the name, with a number if it is already in use.
+  mutating func add(_ name: String) -> String {
+    let base = name.lowercased().hasPrefix("sqlite_") ? "_" + name : name
+    var result = base
+    var number = 2
+    while !used.insert(result.lowercased()).inserted {
+      result = "\(base)_\(number)"
+      number += 1
+    }
+    return result
+  }
+}
+
+extension EntityFacts.Attribute {
+  /// Whether the column never contains `NULL`, which stands for numbers that are not numbers too.
+  fileprivate var isRequiredColumn: Bool {
+    !isOptional && type != .double && type != .float
+  }
+}
+
+extension StorageType {
+  fileprivate var column: SQLiteColumnType {
+    switch self {
+    case .bool: .declared("BOOLEAN")
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .reference: .integer
+    // A large number, which does not fit, is text.
+    case .uint64: .any
+    case .float, .double: .real
+    case .date, .uuid, .string, .decimal, .json: .text
+    case .bytes: .blob
+    }
+  }
+}

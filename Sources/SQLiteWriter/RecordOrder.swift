@@ -1,0 +1,166 @@
+/// SQLite's order of records.
+///
+/// Null is before numbers, numbers before texts, and texts before blobs. Integers and reals are
+/// compared exactly with each other, texts and blobs by their bytes; see
+/// <https://www.sqlite.org/datatype3.html>, § 4.1.
+enum RecordOrder {
+  /// Compares the first values of two records.
+  ///
+  /// - Parameters:
+  ///   - leftStart: The position of the left record in `left`.
+  ///   - rightStart: The position of the right record in `right`.
+  ///   - count: The number of values to compare.
+  /// - Returns: A negative number if the left one is before the right one, 0 if they are equal.
+  static func compare(
+    _ left: [UInt8], at leftStart: Int, _ right: [UInt8], at rightStart: Int, count: Int
+  ) -> Int {
+    let leftBytes = left.span
+    let rightBytes = right.span
+    var leftType = leftStart
+    var rightType = rightStart
+    var leftValue = leftStart + Int(leftBytes.varint(at: &leftType))
+    var rightValue = rightStart + Int(rightBytes.varint(at: &rightType))
+    for _ in 0..<count {
+      let type = leftBytes.varint(at: &leftType)
+      let otherType = rightBytes.varint(at: &rightType)
+      let leftEnd = leftValue + SQLiteSerialType.byteCount(of: type)
+      let rightEnd = rightValue + SQLiteSerialType.byteCount(of: otherType)
+      let sortClass = SQLiteSerialType.sortClass(of: type)
+      let otherClass = SQLiteSerialType.sortClass(of: otherType)
+      guard sortClass == otherClass else {
+        return sortClass.rawValue < otherClass.rawValue ? -1 : 1
+      }
+      let result: Int
+      switch sortClass {
+      case .null: result = 0
+      case .number:
+        result = compareNumbers(
+          leftBytes, at: leftValue, type, rightBytes, at: rightValue, otherType)
+      case .text, .blob:
+        result = left.compare(leftValue..<leftEnd, with: right, rightValue..<rightEnd)
+      }
+      if result != 0 { return result }
+      leftValue = leftEnd
+      rightValue = rightEnd
+    }
+    return 0
+  }
+
+  /// Returns whether one of the first `count` values of a record is null.
+  static func hasNull(_ record: [UInt8], count: Int) -> Bool {
+    let bytes = record.span
+    var position = 0
+    _ = bytes.varint(at: &position)
+    for _ in 0..<count where bytes.varint(at: &position) == SQLiteSerialType.null { return true }
+    return false
+  }
+
+  /// Returns the last value of a record, which is the rowid in an index.
+  static func lastInteger(of record: [UInt8]) -> Int64 {
+    let bytes = record.span
+    var position = 0
+    var end = Int(bytes.varint(at: &position))
+    let headerEnd = end
+    var start = end
+    var type = SQLiteSerialType.null
+    while position < headerEnd {
+      type = bytes.varint(at: &position)
+      start = end
+      end += SQLiteSerialType.byteCount(of: type)
+    }
+    return integer(bytes, at: start, type)
+  }
+
+  /// Returns a number that sorts records by the first bits of their first values.
+  ///
+  /// Records whose heads differ are in the order of their heads; others must be compared. Most
+  /// comparisons need only the head. It consists of two bits for the storage class, and of the
+  /// first bits of the value.
+  static func head(of record: [UInt8], at start: Int) -> UInt64 {
+    let bytes = record.span
+    var position = start
+    let value = start + Int(bytes.varint(at: &position))
+    let type = bytes.varint(at: &position)
+    let sortClass = SQLiteSerialType.sortClass(of: type)
+    let bits: UInt64
+    switch sortClass {
+    case .null: bits = 0
+    case .number:
+      let number =
+        type == SQLiteSerialType.real
+        ? real(bytes, at: value) : Double(integer(bytes, at: value, type))
+      // Adding 0 makes 0.0 of -0.0, which is equal to it. The conversion of an integer may round,
+      // but it never changes the order.
+      let pattern = (number + 0).bitPattern
+      bits = pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63
+    case .text, .blob:
+      let byteCount = min(SQLiteSerialType.byteCount(of: type), 8)
+      bits =
+        byteCount == 0
+        ? 0 : bytes.bigEndian(at: value, byteCount: byteCount) << UInt64(64 - 8 * byteCount)
+    }
+    return sortClass.rawValue << 62 | bits >> 2
+  }
+
+  /// Returns the next 8 bytes of a text or blob after those in its head.
+  ///
+  /// Records with equal heads and equal words before this one are in the order of these words, or
+  /// must be compared if the words are equal. The words are padded with zeros.
+  ///
+  /// - Parameter index: The number of the word, from 0.
+  /// - Returns: The word, or `nil` if the first value has no such bytes.
+  static func word(_ index: Int, of record: [UInt8], at start: Int) -> UInt64? {
+    let bytes = record.span
+    var position = start
+    let value = start + Int(bytes.varint(at: &position))
+    let type = bytes.varint(at: &position)
+    // A head holds 7 bytes and 6 bits.
+    let offset = 7 + 8 * index
+    let rest = SQLiteSerialType.byteCount(of: type) - offset
+    guard type >= 12, rest > 0 else { return nil }
+    let byteCount = min(rest, 8)
+    return bytes.bigEndian(at: value + offset, byteCount: byteCount) << UInt64(64 - 8 * byteCount)
+  }
+
+  @inline(__always)
+  private static func compareNumbers(
+    _ left: Span<UInt8>, at leftStart: Int, _ type: UInt64,
+    _ right: Span<UInt8>, at rightStart: Int, _ otherType: UInt64
+  ) -> Int {
+    switch (type == SQLiteSerialType.real, otherType == SQLiteSerialType.real) {
+    case (false, false):
+      let value = integer(left, at: leftStart, type)
+      let other = integer(right, at: rightStart, otherType)
+      return value == other ? 0 : (value < other ? -1 : 1)
+    case (true, true):
+      let value = real(left, at: leftStart)
+      let other = real(right, at: rightStart)
+      return value == other ? 0 : (value < other ? -1 : 1)
+    case (false, true):
+      return compare(integer(left, at: leftStart, type), real(right, at: rightStart))
+    case (true, false):
+      return -compare(integer(right, at: rightStart, otherType), real(left, at: leftStart))
+    }
+  }
+
+  /// Compares an integer with a real exactly, without rounding the integer.
+  static func compare(_ integer: Int64, _ real: Double) -> Int {
+    // Both limits are powers of two, so they are exact.
+    if real < -9_223_372_036_854_775_808 { return 1 }
+    if real >= 9_223_372_036_854_775_808 { return -1 }
+    let whole = Int64(real)
+    if integer != whole { return integer < whole ? -1 : 1 }
+    let fraction = real - real.rounded(.towardZero)
+    return fraction == 0 ? 0 : (fraction > 0 ? -1 : 1)
+  }
+
+  private static func integer(_ bytes: Span<UInt8>, at position: Int, _ type: UInt64) -> Int64 {
+    if type >= SQLiteSerialType.zero { return type == SQLiteSerialType.one ? 1 : 0 }
+    return bytes.signedBigEndian(
+      at: position, byteCount: SQLiteSerialType.byteCount(of: type))
+  }
+
+  private static func real(_ bytes: Span<UInt8>, at position: Int) -> Double {
+    Double(bitPattern: bytes.bigEndian(at: position, byteCount: 8))
+  }
+}

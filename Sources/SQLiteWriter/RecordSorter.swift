@@ -1,0 +1,96 @@
+/// Sorts records, in memory if they fit, otherwise in a temporary file.
+///
+/// When its memory is needed, the sorter sorts the records it has and writes them to its file as a
+/// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB, or of its
+/// longest record; so that there are not too many, ``fanIn`` runs are merged to one whenever there
+/// are that many of about the same size.
+///
+/// The temporary file has no name and vanishes with the sorter. It needs about as much space as the
+/// records, and that again for each merge of runs before the end.
+final class RecordSorter {
+  static let fanIn = 64
+
+  /// The number of values by which records are sorted.
+  private let keyCount: Int
+  private let memory: SortMemory
+  private let path: String
+  private var file: RunFile?
+  private var waiting = WaitingRecords()
+  /// The runs in the file; those in element n were merged n times.
+  private var runs: [[Range<Int>]] = []
+
+  /// Creates a sorter.
+  ///
+  /// - Parameters:
+  ///   - keyCount: The number of values by which records are sorted.
+  ///   - path: The path of the database; the temporary file is in the same directory.
+  init(keyCount: Int, _ memory: SortMemory, near path: String) {
+    self.keyCount = keyCount
+    self.memory = memory
+    self.path = path
+    memory.add(self)
+  }
+
+  /// The number of bytes in memory.
+  var byteCount: Int { waiting.byteCount }
+
+  /// Adds a record of some columns of a row.
+  ///
+  /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
+  func append(
+    _ row: borrowing SQLiteRow, _ columns: [Int], rowid: Int64
+  ) throws(SQLiteWriterError) {
+    let byteCount = waiting.byteCount
+    waiting.append(row, columns, rowid: rowid)
+    try memory.take(waiting.byteCount - byteCount)
+  }
+
+  /// Writes the records in memory to the file as a run, and releases the memory.
+  func spill() throws(SQLiteWriterError) {
+    guard waiting.byteCount > 0 else { return }
+    waiting.sort(keyCount: keyCount)
+    let file = try openFile()
+    let start = file.byteCount
+    for entry in waiting.entries { try file.append(waiting.bytes[waiting.range(of: entry)]) }
+    try file.flush()
+    waiting = WaitingRecords()
+    try add(start..<file.byteCount, level: 0)
+  }
+
+  /// Ends the input and returns the records in order.
+  func finish() throws(SQLiteWriterError) -> SortedRecords {
+    memory.remove(self)
+    guard let file else {
+      waiting.sort(keyCount: keyCount)
+      defer { waiting = WaitingRecords() }
+      return SortedRecords(bytes: waiting.bytes, offsets: waiting.entries.map { $0.offset + 4 })
+    }
+    try spill()
+    defer {
+      // From now on, only the merge keeps the file.
+      self.file = nil
+      runs = []
+    }
+    return SortedRecords(try RunMerge(runs.flatMap { $0 }, in: file, keyCount: keyCount))
+  }
+
+  private func add(_ run: Range<Int>, level: Int) throws(SQLiteWriterError) {
+    if level == runs.count { runs.append([]) }
+    runs[level].append(run)
+    guard runs[level].count == Self.fanIn else { return }
+    let file = try openFile()
+    let start = file.byteCount
+    var merge = try RunMerge(runs[level], in: file, keyCount: keyCount)
+    runs[level] = []
+    while try merge.moveToNext() { try file.append(record: merge.record) }
+    try file.flush()
+    try add(start..<file.byteCount, level: level + 1)
+  }
+
+  private func openFile() throws(SQLiteWriterError) -> RunFile {
+    if let file { return file }
+    let opened = RunFile(try SQLiteSystemFile.temporary(near: path))
+    file = opened
+    return opened
+  }
+}

@@ -1,0 +1,173 @@
+/// A temporary file that sorted runs of records are appended to.
+///
+/// Each record follows its length in 4 bytes.
+final class RunFile {
+  fileprivate let file: SQLiteSystemFile
+  private var pending: [UInt8] = []
+  private var writtenByteCount = 0
+  private static let batchByteCount = 256 << 10
+
+  init(_ file: SQLiteSystemFile) { self.file = file }
+
+  /// The number of bytes so far.
+  var byteCount: Int { writtenByteCount + pending.count }
+
+  /// Appends a record that follows its length already.
+  func append(_ entry: ArraySlice<UInt8>) throws(SQLiteWriterError) {
+    pending.append(contentsOf: entry)
+    if pending.count >= Self.batchByteCount { try flush() }
+  }
+
+  /// Appends a record.
+  func append(record: [UInt8]) throws(SQLiteWriterError) {
+    pending.appendBigEndian(UInt64(record.count), byteCount: 4)
+    try append(record[...])
+  }
+
+  /// Writes what is in memory, so that it can be read.
+  func flush() throws(SQLiteWriterError) {
+    try file.write(pending, at: writtenByteCount)
+    writtenByteCount += pending.count
+    pending.removeAll(keepingCapacity: pending.count <= 2 * Self.batchByteCount)
+  }
+}
+
+/// The records of several sorted runs, merged to one sequence.
+struct RunMerge {
+  /// The record at the current position.
+  private(set) var record: [UInt8] = []
+  private let keyCount: Int
+  private var runs: [RunReader] = []
+  /// The positions of the runs that are not at their end, as a binary heap: the run with the least
+  /// record is first.
+  private var heap: [Int] = []
+  private var isStarted = false
+
+  init(
+    _ ranges: [Range<Int>], in file: RunFile, keyCount: Int
+  ) throws(SQLiteWriterError) {
+    self.keyCount = keyCount
+    for range in ranges {
+      var run = RunReader(range, in: file)
+      guard try run.moveToNext() else { continue }
+      heap.append(runs.count)
+      runs.append(run)
+    }
+    for position in (0..<heap.count / 2).reversed() { siftDown(from: position) }
+  }
+
+  /// Moves to the next record, and returns whether there is one.
+  mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
+    if isStarted, let first = heap.first {
+      if !(try runs[first].moveToNext()) {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+      }
+      siftDown(from: 0)
+    }
+    isStarted = true
+    guard let first = heap.first else { return false }
+    record.removeAll(keepingCapacity: true)
+    record.append(contentsOf: runs[first].record)
+    return true
+  }
+
+  private mutating func siftDown(from start: Int) {
+    var parent = start
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < heap.count && isOrdered(heap[child], heap[least]) {
+        least = child
+      }
+      guard least != parent else { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  private func isOrdered(_ left: Int, _ right: Int) -> Bool {
+    if runs[left].head != runs[right].head { return runs[left].head < runs[right].head }
+    return RecordOrder.compare(
+      runs[left].buffer, at: runs[left].start, runs[right].buffer, at: runs[right].start,
+      count: keyCount) < 0
+  }
+}
+
+/// Reads the records of a run in order.
+private struct RunReader {
+  private let file: RunFile
+  /// The bytes of the run that are not in the buffer yet.
+  private var rest: Range<Int>
+  private(set) var buffer: [UInt8] = []
+  /// The position of the record in the buffer.
+  private(set) var start = 0
+  private var end = 0
+  private(set) var head: UInt64 = 0
+  private static let bufferByteCount = 16 << 10
+
+  init(_ range: Range<Int>, in file: RunFile) {
+    self.file = file
+    rest = range
+  }
+
+  var record: ArraySlice<UInt8> { buffer[start..<end] }
+
+  /// Moves to the next record, and returns whether there is one.
+  mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
+    start = end
+    guard start < buffer.count || !rest.isEmpty else { return false }
+    try load(4)
+    let byteCount = buffer.length(at: start)
+    try load(4 + byteCount)
+    start += 4
+    end = start + byteCount
+    head = RecordOrder.head(of: buffer, at: start)
+    return true
+  }
+
+  /// Makes sure that the buffer has `byteCount` bytes from `start` on.
+  private mutating func load(_ byteCount: Int) throws(SQLiteWriterError) {
+    guard buffer.count - start < byteCount else { return }
+    buffer.removeFirst(start)
+    start = 0
+    let loaded = buffer.count
+    let count = min(max(Self.bufferByteCount, byteCount) - loaded, rest.count)
+    buffer.appendZeros(count)
+    try file.file.read(into: &buffer, at: loaded, from: rest.lowerBound, count: count)
+    rest = (rest.lowerBound + count)..<rest.upperBound
+  }
+}
+
+/// Records in order, from memory or from a merge.
+struct SortedRecords {
+  private var merge: RunMerge?
+  private var bytes: [UInt8] = []
+  /// The positions of the records in ``bytes``; the length of each is in the 4 bytes before it.
+  private var offsets: [Int] = []
+  private var position = 0
+  /// The record at the current position.
+  private(set) var record: [UInt8] = []
+
+  init(_ merge: RunMerge) { self.merge = merge }
+
+  init(bytes: [UInt8], offsets: [Int]) {
+    self.bytes = bytes
+    self.offsets = offsets
+  }
+
+  /// Moves to the next record, and returns whether there is one.
+  mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
+    record.removeAll(keepingCapacity: true)
+    if let isValid = try merge?.moveToNext() {
+      if isValid { record.append(contentsOf: merge?.record ?? []) }
+      return isValid
+    }
+    guard position < offsets.count else { return false }
+    let start = offsets[position]
+    position += 1
+    let byteCount = bytes.length(at: start - 4)
+    record.append(contentsOf: bytes[start..<(start + byteCount)])
+    return true
+  }
+}

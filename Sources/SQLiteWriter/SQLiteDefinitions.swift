@@ -1,0 +1,155 @@
+/// The definition of a table with its indexes.
+package struct SQLiteTable {
+  /// The way in which the rows of a table are identified and sorted.
+  package enum Key: Equatable {
+    /// The rowid, an `Int64`. If it has a name, it is the first column of the table, declared
+    /// `INTEGER PRIMARY KEY`; otherwise only its implicit names such as `rowid` exist.
+    case rowid(String?)
+    /// These columns, in this order, as in a join table.
+    ///
+    /// The table is declared `WITHOUT ROWID`: its b-tree is sorted by the key itself. An ordinary
+    /// table would store each key twice, in its rows and in an automatic index, and would be about
+    /// twice as large; a look-up would search two b-trees. SQLite has such tables since 3.8.2
+    /// (2013). Its columns are required in the key, as SQLite demands of these tables.
+    case columns([String])
+  }
+
+  package var name: String
+  package var key: Key
+  /// The columns in order, without the rowid.
+  package var columns: [SQLiteColumn]
+  package var foreignKeys: [SQLiteForeignKey] = []
+  package var indexes: [SQLiteIndex] = []
+
+  package init(
+    name: String, key: Key, columns: [SQLiteColumn], foreignKeys: [SQLiteForeignKey] = [],
+    indexes: [SQLiteIndex] = []
+  ) {
+    self.name = name
+    self.key = key
+    self.columns = columns
+    self.foreignKeys = foreignKeys
+    self.indexes = indexes
+  }
+}
+
+/// The definition of a column.
+package struct SQLiteColumn {
+  package var name: String
+  package var type: SQLiteColumnType
+  /// Whether the column is declared `NOT NULL`.
+  package var isRequired = false
+
+  package init(_ name: String, _ type: SQLiteColumnType = .any, isRequired: Bool = false) {
+    self.name = name
+    self.type = type
+    self.isRequired = isRequired
+  }
+}
+
+/// The declared type of a column.
+///
+/// The type decides which values the column stores. A row must contain only values that SQLite
+/// would store unchanged, because SQLite relies on having converted the others:
+///
+/// | affinity | values |
+/// | --- | --- |
+/// | text | null, texts, blobs |
+/// | real | null, reals, blobs; integers, which become reals |
+/// | integer, numeric | null, integers, reals, blobs; reals that are equal to an integer become it |
+/// | blob | all, unchanged |
+package enum SQLiteColumnType: Equatable {
+  case integer
+  case real
+  case text
+  case blob
+  case numeric
+  /// No declared type; the column stores every value unchanged.
+  case any
+  /// Another type, such as `BOOLEAN`, whose affinity follows from the words in it.
+  case declared(String)
+
+  /// The declared type in SQL, without quotation marks.
+  package var declaration: String {
+    switch self {
+    case .integer: "INTEGER"
+    case .real: "REAL"
+    case .text: "TEXT"
+    case .blob: "BLOB"
+    case .numeric: "NUMERIC"
+    case .any: ""
+    case .declared(let text): text
+    }
+  }
+
+  /// The affinity by the rules of <https://www.sqlite.org/datatype3.html>, § 3.1.
+  package var affinity: SQLiteAffinity {
+    let text = declaration.asciiUppercased.utf8
+    func contains(_ words: String...) -> Bool { words.contains { text.contains($0.utf8) } }
+    if contains("INT") { return .numeric }
+    if contains("CHAR", "CLOB", "TEXT") { return .text }
+    if text.isEmpty || contains("BLOB") { return .blob }
+    return contains("REAL", "FLOA", "DOUB") ? .real : .numeric
+  }
+}
+
+/// The conversion that a column applies to the values it stores.
+///
+/// Integer and numeric affinity differ only in casts, so one case stands for both.
+package enum SQLiteAffinity {
+  case text
+  case numeric
+  case real
+  case blob
+}
+
+/// The definition of an index; all columns are sorted upwards and in binary order.
+package struct SQLiteIndex {
+  package var name: String
+  package var columns: [String]
+  /// Whether two rows must not have equal keys; keys with a null are never equal.
+  package var isUnique = false
+
+  package init(_ name: String, on columns: [String], isUnique: Bool = false) {
+    self.name = name
+    self.columns = columns
+    self.isUnique = isUnique
+  }
+}
+
+/// The definition of a foreign key.
+package struct SQLiteForeignKey {
+  /// The reaction to the deletion of the row that is referred to.
+  package enum Deletion: String {
+    case noAction = "NO ACTION"
+    case restrict = "RESTRICT"
+    case setNull = "SET NULL"
+    case cascade = "CASCADE"
+  }
+
+  package var columns: [String]
+  package var parentTable: String
+  /// The columns referred to; they must be the primary key or have a unique index.
+  package var parentColumns: [String]
+  package var deletion = Deletion.noAction
+  /// Whether SQLite checks the key only at the end of a transaction.
+  package var isDeferred = false
+
+  package init(
+    _ columns: [String], references parentTable: String, _ parentColumns: [String],
+    deletion: Deletion = .noAction, isDeferred: Bool = false
+  ) {
+    self.columns = columns
+    self.parentTable = parentTable
+    self.parentColumns = parentColumns
+    self.deletion = deletion
+    self.isDeferred = isDeferred
+  }
+}
+
+extension String {
+  /// The text with the letters a to z in upper case; SQLite compares names so.
+  package var asciiUppercased: String {
+    String(decoding: utf8.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,181 @@
+/// Writes a new SQLite database file, without SQLite.
+///
+/// The file has pages of 4,096 bytes and texts in UTF-8, and is written from its start to its end.
+///
+/// ```swift
+/// let writer = try SQLiteFileWriter(path: "people.sqlite")
+/// let people = try writer.table(
+///   SQLiteTable(
+///     name: "person", key: .rowid("id"),
+///     columns: [SQLiteColumn("name", .text, isRequired: true), SQLiteColumn("height", .real)],
+///     indexes: [SQLiteIndex("person_name", on: ["name"])]))
+/// try people.append(rowid: 1) { row in
+///   row.append(text: "Ada")
+///   row.append(real: 1.65)
+/// }
+/// try writer.view("tall", select: "SELECT * FROM person WHERE height > 1.8")
+/// try writer.finish()
+/// ```
+///
+/// The file is incomplete and rejected by SQLite until ``finish()`` returns. If the writer is
+/// released without that, it removes the file. Only one thread may use a writer and its tables.
+package final class SQLiteFileWriter {
+  private let state: SQLiteFileState
+  private let header: SQLiteFileHeader
+  private var names = SQLiteNames()
+  private var tables: [SQLiteTableWriter] = []
+  private var isFinished = false
+
+  /// Creates a file.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, which must not exist.
+  ///   - userVersion: The number for `PRAGMA user_version`, which SQLite itself does not use.
+  ///   - applicationID: The number for `PRAGMA application_id`, which names the kind of file.
+  ///   - sortByteCount: The number of bytes of keys that are kept in memory to be sorted, for all
+  ///     indexes together; the process needs about twice as much for a short time.
+  /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
+  package init(
+    path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20
+  ) throws(SQLiteWriterError) {
+    header = SQLiteFileHeader(userVersion: userVersion, applicationID: applicationID)
+    state = try SQLiteFileState(path: path, SortMemory(limit: sortByteCount))
+  }
+
+  deinit { if !isFinished { state.output.discard() } }
+
+  /// Begins a table.
+  ///
+  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or
+  ///   `closed`.
+  package func table(_ definition: SQLiteTable) throws(SQLiteWriterError) -> SQLiteTableWriter {
+    try checkIsOpen()
+    var names = self.names
+    try names.insert(definition.name, "table")
+    for index in definition.indexes { try names.insert(index.name, "index") }
+    try definition.check()
+    self.names = names
+    state.schema.add(definition)
+    let table = SQLiteTableWriter(definition, state)
+    tables.append(table)
+    return table
+  }
+
+  /// Adds a view.
+  ///
+  /// - Parameters:
+  ///   - columns: The names of its columns; by default, those of the query.
+  ///   - select: The query in SQL. It is not checked: SQLite rejects the complete file if it is not
+  ///     a single valid statement.
+  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or
+  ///   `closed`.
+  package func view(
+    _ name: String, columns: [String] = [], select: String
+  ) throws(SQLiteWriterError) {
+    try checkIsOpen()
+    for column in columns { try SQLiteNames.check(column, "column of a view") }
+    guard !select.utf8.contains(0) else {
+      throw SQLiteWriterError(
+        .invalidDefinition, "The view \(name.sqlQuoted) has a query with a NUL character.")
+    }
+    var sql = "CREATE VIEW \(name.sqlQuoted)"
+    if !columns.isEmpty { sql += " (\(columns.map(\.sqlQuoted).joined(separator: ", ")))" }
+    sql += " AS \(select)"
+    try SQLiteNames.checkByteCount(of: sql)
+    try names.insert(name, "view")
+    state.schema.add(view: name, sql: sql)
+  }
+
+  /// Closes all tables, writes the schema and the header, and makes the file durable.
+  ///
+  /// - Throws: ``SQLiteWriterError``, also of the kind `invalidDefinition` if a foreign key refers
+  ///   to nothing. The file is then incomplete.
+  package func finish() throws(SQLiteWriterError) {
+    try checkIsOpen()
+    var definitions: [[UInt8]: SQLiteTable] = [:]
+    for table in tables { definitions[table.definition.name.sqlNameKey] = table.definition }
+    for table in tables { try table.definition.checkForeignKeys(in: definitions) }
+    for table in tables { try table.close() }
+    do {
+      let (node, rightChild) = try state.schema.write(to: state.output)
+      var page = header.bytes(pageCount: state.output.pageCount)
+      node.append(to: &page, rightChild: rightChild, after: page.count)
+      try state.output.finish(firstPage: page)
+    } catch {
+      state.failure = error
+      throw error
+    }
+    isFinished = true
+    state.isOpen = false
+  }
+
+  private func checkIsOpen() throws(SQLiteWriterError) { try state.checkIsOpen() }
+}
+
+/// What a writer shares with the writers of its tables.
+final class SQLiteFileState {
+  let path: String
+  let output: PageOutput
+  let memory: SortMemory
+  var schema = SQLiteSchema()
+  /// The error after which the file cannot be completed.
+  var failure: SQLiteWriterError? { didSet { isOpen = false } }
+  /// Whether the file is neither finished nor failed.
+  var isOpen = true
+
+  init(path: String, _ memory: SortMemory) throws(SQLiteWriterError) {
+    self.path = path
+    self.memory = memory
+    output = try PageOutput(try SQLiteSystemFile(creating: path))
+  }
+
+  /// Throws an error if the file is complete or has failed.
+  @inline(__always)
+  func checkIsOpen() throws(SQLiteWriterError) {
+    guard !isOpen else { return }
+    throw SQLiteWriterError(
+      .closed,
+      "The file \(path) takes nothing more, because "
+        + (failure.map { "of an earlier error: \($0.message)" } ?? "it is finished."))
+  }
+}
+
+/// The first 100 bytes of a file; see <https://www.sqlite.org/fileformat2.html>, § 1.3.
+struct SQLiteFileHeader {
+  let userVersion: Int32
+  let applicationID: Int32
+
+  /// Returns the header of a file with the given number of pages.
+  func bytes(pageCount: UInt32) -> [UInt8] {
+    var bytes = Array("SQLite format 3\0".utf8)
+    func append(_ number: UInt32, _ byteCount: Int = 4) {
+      bytes.appendBigEndian(UInt64(number), byteCount: byteCount)
+    }
+    append(UInt32(SQLiteFormat.pageByteCount), 2)
+    append(1, 1)  // written with a rollback journal
+    append(1, 1)  // read with a rollback journal
+    append(0, 1)  // no reserved bytes at the end of pages
+    append(64, 1)  // the fractions of a page that payloads may take; fixed
+    append(32, 1)
+    append(32, 1)
+    append(Self.changeCount)
+    append(pageCount)
+    append(0)  // no list of free pages
+    append(0)
+    append(1)  // the version of the schema
+    append(4)  // the format of the schema, which allows the serial types of 0 and 1
+    append(0)  // the default size of the cache
+    append(0)  // no automatic vacuum
+    append(1)  // UTF-8
+    append(UInt32(bitPattern: userVersion))
+    append(0)  // no incremental vacuum
+    append(UInt32(bitPattern: applicationID))
+    bytes.appendZeros(20)
+    // The number of pages above is valid only if this equals the count of changes.
+    append(Self.changeCount)
+    append(SQLiteFormat.versionNumber)
+    return bytes
+  }
+
+  private static let changeCount: UInt32 = 1
+}

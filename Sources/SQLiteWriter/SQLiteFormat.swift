@@ -1,0 +1,134 @@
+/// The constants of SQLite's file format, version 3, with pages of 4,096 bytes.
+///
+/// See <https://www.sqlite.org/fileformat2.html>.
+enum SQLiteFormat {
+  static let pageByteCount = 4096
+
+  /// The page that contains the byte 2^30 of the file, which SQLite locks and never uses; § 1.4.
+  static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
+
+  /// The greatest number of a page; § 1.3.
+  static let maximumPage: UInt32 = 4_294_967_294
+
+  /// The number of bytes of the file header at the start of page 1; § 1.3.
+  static let fileHeaderByteCount = 100
+
+  /// The number of bytes of content in an overflow page, after the number of the next one; § 1.7.
+  static let overflowByteCount = pageByteCount - 4
+
+  /// The greatest number of bytes of a row or of a value that SQLite accepts unless it was compiled
+  /// with another limit; see <https://www.sqlite.org/limits.html>, § 1.
+  static let maximumRecordByteCount = 1_000_000_000
+
+  /// The greatest number of columns in a table or an index; § 2 of the limits.
+  static let maximumColumnCount = 2000
+
+  /// The greatest number of bytes of an SQL statement; § 3 of the limits.
+  static let maximumSQLByteCount = 1_000_000
+
+  /// The version of SQLite whose rules this code follows, for the file header.
+  static let versionNumber: UInt32 = 3_040_001
+
+  /// The kinds of b-tree pages, with the first byte of each; § 1.6.
+  enum PageKind: UInt8 {
+    case indexInterior = 2
+    case tableInterior = 5
+    case indexLeaf = 10
+    case tableLeaf = 13
+
+    var isInterior: Bool { self == .indexInterior || self == .tableInterior }
+
+    /// The number of bytes before the array of cell pointers.
+    var headerByteCount: Int { isInterior ? 12 : 8 }
+
+    /// The greatest number of bytes of a payload that needs no overflow pages: X in § 1.6.
+    var localByteCountLimit: Int {
+      self == .tableLeaf ? pageByteCount - 35 : (pageByteCount - 12) * 64 / 255 - 23
+    }
+  }
+
+  /// Returns how many bytes of a payload are in its cell; the rest is in overflow pages.
+  ///
+  /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
+  static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {
+    let limit = kind.localByteCountLimit
+    guard payloadByteCount > limit else { return payloadByteCount }
+    let minimum = (pageByteCount - 12) * 32 / 255 - 23
+    // This length leaves no unused space in the last overflow page.
+    let filling = minimum + (payloadByteCount - minimum) % overflowByteCount
+    return filling <= limit ? filling : minimum
+  }
+
+  /// Returns the number of bytes of a variable-length integer.
+  @inline(__always)
+  static func varintByteCount(_ value: UInt64) -> Int {
+    if value < 0x80 { return 1 }
+    return value >= 1 << 56 ? 9 : (70 - value.leadingZeroBitCount) / 7
+  }
+
+  /// Returns the number of bytes of the header of a record whose serial types have
+  /// `typesByteCount` bytes; the header begins with this number itself.
+  @inline(__always)
+  static func recordHeaderByteCount(typesByteCount: Int) -> Int {
+    if typesByteCount < 127 { return typesByteCount + 1 }
+    let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
+    // The number itself can make the header one byte longer than the guess.
+    return typesByteCount + varintByteCount(UInt64(guess))
+  }
+}
+
+/// The serial types of the values in a record: kind and number of bytes in one number; § 2.1.
+enum SQLiteSerialType {
+  static let null: UInt64 = 0
+  static let real: UInt64 = 7
+  static let zero: UInt64 = 8
+  static let one: UInt64 = 9
+
+  static func blob(byteCount: Int) -> UInt64 { UInt64(byteCount) * 2 + 12 }
+  static func text(byteCount: Int) -> UInt64 { UInt64(byteCount) * 2 + 13 }
+
+  /// The storage classes in the order in which SQLite sorts them; see
+  /// <https://www.sqlite.org/datatype3.html>, § 4.1.
+  enum SortClass: UInt64 {
+    case null = 0
+    case number = 1
+    case text = 2
+    case blob = 3
+  }
+
+  @inline(__always)
+  static func sortClass(of type: UInt64) -> SortClass {
+    if type == null { return .null }
+    if type < 12 { return .number }
+    return type & 1 == 1 ? .text : .blob
+  }
+
+  /// Returns the number of bytes of a value in the body of a record.
+  @inline(__always)
+  static func byteCount(of type: UInt64) -> Int {
+    switch type {
+    case 0, 8, 9: 0
+    case 1...4: Int(type)
+    case 5: 6
+    case 6, 7: 8
+    default: Int((type - 12) / 2)
+    }
+  }
+
+  /// Returns the shortest serial type for an integer.
+  @inline(__always)
+  static func integer(_ value: Int64) -> UInt64 {
+    if value == 0 { return zero }
+    if value == 1 { return one }
+    // One bit more than the magnitude needs, for the sign.
+    let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
+    switch 65 - magnitude.leadingZeroBitCount {
+    case ...8: return 1
+    case ...16: return 2
+    case ...24: return 3
+    case ...32: return 4
+    case ...48: return 5
+    default: return 6
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/// The row that is being filled, already in the form of a record.
+///
+/// A record is a header with one serial type per value, and a body with the values; see
+/// <https://www.sqlite.org/fileformat2.html>, § 2.1. Both are collected in buffers that all rows of
+/// a table share.
+///
+/// A value that its column cannot store is remembered, and the row is rejected when it is complete,
+/// so the methods here do not throw.
+package struct SQLiteRow: ~Copyable {
+  /// The rules of a column.
+  struct Column {
+    let affinity: SQLiteAffinity
+    let isRequired: Bool
+  }
+
+  /// The reason why a row is rejected.
+  enum Problem {
+    case null
+    case notANumber
+    /// The name of the rejected kind of value.
+    case kind(String)
+  }
+
+  private let columns: [Column]
+  private(set) var serialTypes: [UInt64] = []
+  /// The header without its own length: the serial types as they are written.
+  private var header: [UInt8] = []
+  private(set) var body: [UInt8] = []
+  /// For each value, the position in the body at which it ends.
+  private(set) var ends: [Int] = []
+  /// The first problem and the position of its column.
+  private(set) var problem: (column: Int, problem: Problem)?
+
+  init(_ columns: [Column]) {
+    self.columns = columns
+    serialTypes.reserveCapacity(columns.count)
+    ends.reserveCapacity(columns.count)
+  }
+
+  /// The number of values so far.
+  var count: Int { serialTypes.count }
+
+  /// Whether the row has one value per column.
+  var isComplete: Bool { count == columns.count }
+
+  /// The number of bytes of the complete record.
+  var recordByteCount: Int {
+    SQLiteFormat.recordHeaderByteCount(typesByteCount: header.count) + body.count
+  }
+
+  // MARK: Values, in the order of the columns
+
+  package mutating func appendNull() {
+    guard let column = nextColumn else { return }
+    if column.isRequired { reject(.null) } else { end(SQLiteSerialType.null) }
+  }
+
+  package mutating func append(integer: Int64) {
+    guard let column = nextColumn else { return }
+    switch column.affinity {
+    case .numeric, .blob: store(integer)
+    // The column returns a real; the integer may have no exact one.
+    case .real: store(realColumn: Double(integer))
+    case .text: reject(.kind("an integer"))
+    }
+  }
+
+  package mutating func append(real: Double) {
+    guard let column = nextColumn else { return }
+    guard !real.isNaN else {
+      reject(.notANumber)
+      return
+    }
+    switch column.affinity {
+    case .blob: store(real)
+    case .real: store(realColumn: real)
+    case .numeric:
+      // SQLite, too, leaves the two integers at the ends of the range alone.
+      if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
+    case .text: reject(.kind("a real"))
+    }
+  }
+
+  package mutating func append(text: String) {
+    guard let column = nextColumn else { return }
+    guard column.affinity == .text || column.affinity == .blob else {
+      reject(.kind("a text"))
+      return
+    }
+    let start = body.count
+    body.append(contentsOf: text.utf8)
+    end(SQLiteSerialType.text(byteCount: body.count - start))
+  }
+
+  /// Appends a text that is in UTF-8 already.
+  ///
+  /// - Precondition: The bytes are valid UTF-8. This is not checked.
+  package mutating func append(utf8: RawSpan) {
+    guard let column = nextColumn else { return }
+    guard column.affinity == .text || column.affinity == .blob else {
+      reject(.kind("a text"))
+      return
+    }
+    body.append(utf8)
+    end(SQLiteSerialType.text(byteCount: utf8.byteCount))
+  }
+
+  package mutating func append(blob: RawSpan) {
+    guard nextColumn != nil else { return }
+    body.append(blob)
+    end(SQLiteSerialType.blob(byteCount: blob.byteCount))
+  }
+
+  package mutating func append(blob: [UInt8]) {
+    guard nextColumn != nil else { return }
+    body.append(contentsOf: blob)
+    end(SQLiteSerialType.blob(byteCount: blob.count))
+  }
+
+  package mutating func append(_ value: SQLiteValue) {
+    switch value {
+    case .null: appendNull()
+    case .integer(let integer): append(integer: integer)
+    case .real(let real): append(real: real)
+    case .text(let text): append(text: text)
+    case .blob(let bytes): append(blob: bytes)
+    }
+  }
+
+  // MARK: The use of the row
+
+  /// Removes all values.
+  mutating func removeAll() {
+    serialTypes.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+    // One huge row must not keep its memory.
+    body.removeAll(keepingCapacity: body.count <= 1 << 20)
+    header.removeAll(keepingCapacity: true)
+    problem = nil
+  }
+
+  /// Appends the placeholder for the rowid, which a record contains as null; § 2.3.
+  mutating func appendRowidPlaceholder() { end(SQLiteSerialType.null) }
+
+  /// The range of a value in the body.
+  @inline(__always)
+  func range(of position: Int) -> Range<Int> {
+    (position == 0 ? 0 : ends[position - 1])..<ends[position]
+  }
+
+  /// Appends the header of the record to `target`.
+  func appendHeader(to target: inout [UInt8]) {
+    let headerByteCount = SQLiteFormat.recordHeaderByteCount(typesByteCount: header.count)
+    target.appendVarint(UInt64(headerByteCount))
+    target.append(contentsOf: header)
+  }
+
+  // MARK: Storing
+
+  /// The rules for the next value; `nil` if there are too many values.
+  @inline(__always)
+  private var nextColumn: Column? {
+    mutating get {
+      guard count < columns.count else {
+        // The count shows that there is one too many.
+        serialTypes.append(SQLiteSerialType.null)
+        return nil
+      }
+      return columns[count]
+    }
+  }
+
+  private mutating func reject(_ reason: Problem) {
+    if problem == nil { problem = (count, reason) }
+    // The values after it keep their columns.
+    end(SQLiteSerialType.null)
+  }
+
+  @inline(__always)
+  private mutating func end(_ type: UInt64) {
+    serialTypes.append(type)
+    header.appendVarint(type)
+    ends.append(body.count)
+  }
+
+  @inline(__always)
+  private mutating func store(_ integer: Int64) {
+    let type = SQLiteSerialType.integer(integer)
+    body.appendBigEndian(
+      UInt64(bitPattern: integer), byteCount: SQLiteSerialType.byteCount(of: type))
+    end(type)
+  }
+
+  @inline(__always)
+  private mutating func store(_ real: Double) {
+    body.appendBigEndian(real.bitPattern, byteCount: 8)
+    end(SQLiteSerialType.real)
+  }
+
+  /// Stores a value of a column with real affinity.
+  ///
+  /// In such a column, SQLite stores a real without a fraction as an integer if it is shorter, and
+  /// makes a real of it again when it reads the column; see
+  /// <https://www.sqlite.org/datatype3.html>, § 3. Unlike SQLite, this keeps the sign of -0.0.
+  @inline(__always)
+  private mutating func store(realColumn real: Double) {
+    let limit = 140_737_488_355_328.0  // 2^47: more needs 8 bytes as an integer, too.
+    let isShort = real >= -limit && real < limit && (real != 0 || real.sign == .plus)
+    if isShort, let integer = Int64(exactly: real) { store(integer) } else { store(real) }
+  }
+}

@@ -1,0 +1,67 @@
+/// The table `sqlite_schema`, which lists the tables, indexes and views of a file.
+///
+/// It is the b-tree whose root is page 1; see <https://www.sqlite.org/fileformat2.html>, § 2.6.
+struct SQLiteSchema {
+  private struct Entry {
+    let type: String
+    let name: String
+    let table: String
+    let sql: String
+    var root: UInt32 = 0
+  }
+
+  private var entries: [Entry] = []
+  private var positions: [[UInt8]: Int] = [:]
+
+  mutating func add(_ table: SQLiteTable) {
+    add(Entry(type: "table", name: table.name, table: table.name, sql: table.sql))
+    for index in table.indexes {
+      let sql = index.sql(table: table.name)
+      add(Entry(type: "index", name: index.name, table: table.name, sql: sql))
+    }
+  }
+
+  mutating func add(view name: String, sql: String) {
+    add(Entry(type: "view", name: name, table: name, sql: sql))
+  }
+
+  /// Sets the root page of a table or an index.
+  mutating func setRoot(_ page: UInt32, of name: String) {
+    guard let position = positions[name.sqlNameKey] else { return }
+    entries[position].root = page
+  }
+
+  private mutating func add(_ entry: Entry) {
+    positions[entry.name.sqlNameKey] = entries.count
+    entries.append(entry)
+  }
+
+  /// Writes the pages of the table except for page 1.
+  ///
+  /// - Returns: The contents of page 1 after the file header, and its right child.
+  func write(
+    to output: PageOutput
+  ) throws(SQLiteWriterError) -> (node: TreeNode, rightChild: UInt32) {
+    let columns = [SQLiteAffinity.text, .text, .text, .numeric, .text].map {
+      SQLiteRow.Column(affinity: $0, isRequired: false)
+    }
+    var row = SQLiteRow(columns)
+    var tree = TreeBuilder(tableIn: output)
+    for (position, entry) in entries.enumerated() {
+      row.removeAll()
+      row.append(text: entry.type)
+      row.append(text: entry.name)
+      row.append(text: entry.table)
+      row.append(integer: Int64(entry.root))
+      row.append(text: entry.sql)
+      try tree.append(row, rowid: Int64(position + 1))
+    }
+    let (root, rightChild) = try tree.finishBelowRoot()
+    let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
+    if root.usedByteCount <= roomByteCount { return (root, rightChild) }
+    // Page 1 has less room than others, so it alone may be an interior page without a cell; SQLite
+    // leaves it so, too, when the pages below it cannot be merged into it.
+    let child = try output.append(root, rightChild: rightChild)
+    return (TreeNode(.tableInterior), child)
+  }
+}

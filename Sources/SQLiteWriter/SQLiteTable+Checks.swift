@@ -1,0 +1,130 @@
+/// The checks of definitions, which throw before anything is written.
+///
+/// SQLite reads the statements of the schema each time it opens the file, so a single wrong one
+/// would make the complete file unreadable.
+extension SQLiteTable {
+  /// Checks everything about the table and its indexes that needs no other table.
+  ///
+  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition` or `tooLarge`.
+  func check() throws(SQLiteWriterError) {
+    var names = columns.map(\.name)
+    if case .rowid(let name?) = key { names.insert(name, at: 0) }
+    for name in names { try SQLiteNames.check(name, "column") }
+    guard Set(names.map(\.sqlNameKey)).count == names.count else {
+      throw invalid("has two columns of the same name")
+    }
+    guard !names.isEmpty else { throw invalid("has no column") }
+    guard names.count <= SQLiteFormat.maximumColumnCount else {
+      throw invalid("has more than \(SQLiteFormat.maximumColumnCount) columns")
+    }
+    for column in columns where column.type.declaration.utf8.contains(0) {
+      throw invalid("declares a type with a NUL character")
+    }
+    if case .columns(let key) = key { try check(key, "the primary key") }
+    for index in indexes {
+      try check(index.columns, "the index \(index.name.sqlQuoted)")
+      try SQLiteNames.checkByteCount(of: index.sql(table: name))
+    }
+    for foreignKey in foreignKeys {
+      try check(foreignKey.columns, "a foreign key")
+      guard foreignKey.columns.count == foreignKey.parentColumns.count else {
+        throw invalid("has a foreign key with two different numbers of columns")
+      }
+    }
+    try SQLiteNames.checkByteCount(of: sql)
+  }
+
+  /// Checks that every foreign key refers to the primary key or a unique index of a table.
+  ///
+  /// - Parameter tables: All tables of the file, by their ``Swift/String/sqlNameKey``.
+  func checkForeignKeys(in tables: [[UInt8]: SQLiteTable]) throws(SQLiteWriterError) {
+    for foreignKey in foreignKeys {
+      guard let parent = tables[foreignKey.parentTable.sqlNameKey] else {
+        throw invalid(
+          "has a foreign key to the table \(foreignKey.parentTable.sqlQuoted), which the file does "
+            + "not contain")
+      }
+      guard parent.isUnique(foreignKey.parentColumns) else {
+        throw invalid(
+          "has a foreign key to columns of the table \(parent.name.sqlQuoted) that are neither its "
+            + "primary key nor have a unique index")
+      }
+    }
+  }
+
+  /// Returns whether exactly these columns are the primary key or have a unique index.
+  private func isUnique(_ names: [String]) -> Bool {
+    let wanted = Set(names.map(\.sqlNameKey))
+    var keys = indexes.filter(\.isUnique).map(\.columns)
+    switch key {
+    case .rowid(let name): if let name { keys.append([name]) }
+    case .columns(let columns): keys.append(columns)
+    }
+    return keys.contains { $0.count == names.count && Set($0.map(\.sqlNameKey)) == wanted }
+  }
+
+  private func check(_ names: [String], _ owner: String) throws(SQLiteWriterError) {
+    guard !names.isEmpty else { throw invalid("has no column in \(owner)") }
+    for name in names where position(of: name) == nil {
+      throw invalid("has no column \(name.sqlQuoted), which \(owner) names")
+    }
+    guard Set(names.map(\.sqlNameKey)).count == names.count else {
+      throw invalid("has a column twice in \(owner)")
+    }
+  }
+
+  private func invalid(_ problem: String) -> SQLiteWriterError {
+    SQLiteWriterError(.invalidDefinition, "The table \(name.sqlQuoted) \(problem).")
+  }
+}
+
+/// The names of the tables, indexes and views of a file.
+///
+/// They share one set of names, in which the case of the letters a to z makes no difference.
+struct SQLiteNames {
+  private var used: Set<[UInt8]> = []
+
+  /// Adds a name of a table, an index or a view.
+  ///
+  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName` if it is invalid or in use.
+  mutating func insert(_ name: String, _ what: String) throws(SQLiteWriterError) {
+    try Self.check(name, what, isSchemaName: true)
+    guard used.insert(name.sqlNameKey).inserted else {
+      throw SQLiteWriterError(
+        .invalidName,
+        "The name \(name.sqlQuoted) is in use already. Tables, indexes and views need different "
+          + "names; upper and lower case make no difference.")
+    }
+  }
+
+  /// Checks a name.
+  ///
+  /// A name must have a character, and none that is NUL, at which SQLite would end the statement.
+  ///
+  /// - Parameter isSchemaName: Whether it names a table, an index or a view; these must not begin
+  ///   with `sqlite_`.
+  static func check(
+    _ name: String, _ what: String, isSchemaName: Bool = false
+  ) throws(SQLiteWriterError) {
+    let key = name.sqlNameKey
+    guard !key.isEmpty else { throw SQLiteWriterError(.invalidName, "A name is empty (\(what)).") }
+    guard !key.contains(0) else {
+      throw SQLiteWriterError(
+        .invalidName, "A name contains a NUL character, which SQL cannot express (\(what)).")
+    }
+    guard !isSchemaName || !key.starts(with: "SQLITE_".utf8) else {
+      throw SQLiteWriterError(
+        .invalidName, "The name \(name.sqlQuoted) begins with sqlite_, which SQLite reserves.")
+    }
+  }
+
+  /// Checks that a statement is not longer than SQLite allows.
+  static func checkByteCount(of sql: String) throws(SQLiteWriterError) {
+    guard sql.utf8.count <= SQLiteFormat.maximumSQLByteCount else {
+      throw SQLiteWriterError(
+        .tooLarge,
+        "A statement of the schema has \(sql.utf8.count) bytes; SQLite accepts "
+          + "\(SQLiteFormat.maximumSQLByteCount).")
+    }
+  }
+}

@@ -1,0 +1,244 @@
+/// Writes the rows of one table and its indexes.
+///
+/// Rows are written as they come; nothing but the keys of indexes, and the rows of a table that is
+/// sorted by its columns, waits for the end of the table. Several tables of a file may be open at
+/// the same time, but only one thread may use a file.
+package final class SQLiteTableWriter {
+  /// An index that is being built.
+  private struct OpenIndex {
+    let definition: SQLiteIndex
+    let sorter: RecordSorter
+    /// The positions in the row, or -1 for the rowid.
+    let columns: [Int]
+  }
+
+  package let definition: SQLiteTable
+  private let state: SQLiteFileState
+  private var row: SQLiteRow
+  /// The number of values that are in a row without being appended: 1 for the rowid's column.
+  private let implicitCount: Int
+  private var tree: TreeBuilder?
+  /// The rows of a table without rowids.
+  private let sorter: RecordSorter?
+  private let rowColumns: [Int]
+  private let indexes: [OpenIndex]
+  private var lastRowid: Int64?
+  private(set) var isClosed = false
+
+  /// Begins a table.
+  ///
+  /// - Precondition: The definition was checked.
+  init(_ definition: SQLiteTable, _ state: SQLiteFileState) {
+    self.definition = definition
+    self.state = state
+    var rules = definition.columns.map { column in
+      SQLiteRow.Column(
+        affinity: column.type.affinity, isRequired: definition.isRequired(column))
+    }
+    var implicitCount = 0
+    if case .rowid(_?) = definition.key {
+      rules.insert(SQLiteRow.Column(affinity: .numeric, isRequired: false), at: 0)
+      implicitCount = 1
+    }
+    self.implicitCount = implicitCount
+    row = SQLiteRow(rules)
+    func positions(_ names: [String]) -> [Int] {
+      names.compactMap(definition.position(of:)).map { $0 < 0 ? $0 : $0 + implicitCount }
+    }
+    // The last values of the record of an index identify the row: the rowid, or those columns of
+    // the key that are not in the index already (file format, § 2.5).
+    let identity: [Int]
+    switch definition.key {
+    case .rowid:
+      tree = TreeBuilder(tableIn: state.output)
+      sorter = nil
+      rowColumns = []
+      identity = [-1]
+    case .columns(let key):
+      // The columns of the key come first in the record (§ 2.4).
+      identity = positions(key)
+      rowColumns = identity + definition.columns.indices.filter { !identity.contains($0) }
+      sorter = RecordSorter(keyCount: key.count, state.memory, near: state.path)
+    }
+    indexes = definition.indexes.map { index in
+      let key = positions(index.columns)
+      // Unlike the columns of a key, a rowid is repeated even if the index contains it.
+      let columns = key + identity.filter { $0 == -1 || !key.contains($0) }
+      return OpenIndex(
+        definition: index,
+        sorter: RecordSorter(keyCount: columns.count, state.memory, near: state.path),
+        columns: columns)
+    }
+  }
+
+  /// Appends a row.
+  ///
+  /// - Parameters:
+  ///   - rowid: The rowid, which must be greater than that of the row before; by default, it is
+  ///     greater by one, beginning with 1. A table that is sorted by columns takes none, and takes
+  ///     rows in any order.
+  ///   - fill: Appends one value per column, in the order of the columns.
+  /// - Throws: The error of `fill`, or ``SQLiteWriterError``. After an error of the kind
+  ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error of `fill`, the row is not
+  ///   in the table and writing can continue. After another error, the file takes no more rows.
+  package func append(
+    rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
+  ) throws {
+    try state.checkIsOpen()
+    guard !isClosed else { throw invalid(.closed, "is closed and takes no more rows") }
+    row.removeAll()
+    if implicitCount > 0 { row.appendRowidPlaceholder() }
+    try fill(&row)
+    let rowid = try checkedRowid(rowid)
+    if let error = Self.problem(of: row, definition, implicitCount) { throw error }
+    do {
+      try store(row, rowid)
+    } catch {
+      state.failure = error
+      throw error
+    }
+    lastRowid = rowid
+  }
+
+  /// Appends a row with the given values.
+  ///
+  /// The rules are those of the method that takes a closure, which is faster.
+  package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
+    try append(rowid: rowid) { row in
+      for value in values { row.append(value) }
+    }
+  }
+
+  /// Ends the table: builds its indexes, and releases their memory.
+  ///
+  /// `SQLiteFileWriter.finish()` does this for tables that are open.
+  ///
+  /// - Throws: ``SQLiteWriterError`` of the kind `duplicateKey` if a key that must be unique is not;
+  ///   the file then takes no more rows and cannot be finished.
+  /// - Complexity: O(n log n) for n rows and each index.
+  package func close() throws(SQLiteWriterError) {
+    guard !isClosed else { return }
+    try state.checkIsOpen()
+    isClosed = true
+    do {
+      try finish()
+    } catch {
+      state.failure = error
+      throw error
+    }
+  }
+
+  // MARK: Rows
+
+  private func checkedRowid(_ given: Int64?) throws(SQLiteWriterError) -> Int64 {
+    guard definition.hasRowid else {
+      guard given == nil else { throw invalid(.invalidRow, "has no rowids, but a row with one") }
+      return 0
+    }
+    guard let last = lastRowid else { return given ?? 1 }
+    if let given {
+      guard given > last else {
+        throw invalid(.unorderedRowid, "has a row \(given) that comes after row \(last)")
+      }
+      return given
+    }
+    guard last < .max else { throw invalid(.unorderedRowid, "has no rowid after \(last)") }
+    return last + 1
+  }
+
+  private func store(_ row: borrowing SQLiteRow, _ rowid: Int64) throws(SQLiteWriterError) {
+    try tree?.append(row, rowid: rowid)
+    try sorter?.append(row, rowColumns, rowid: rowid)
+    for index in indexes { try index.sorter.append(row, index.columns, rowid: rowid) }
+  }
+
+  private static func problem(
+    of row: borrowing SQLiteRow, _ definition: SQLiteTable, _ implicitCount: Int
+  ) -> SQLiteWriterError? {
+    if row.isComplete, row.problem == nil,
+      row.recordByteCount <= SQLiteFormat.maximumRecordByteCount
+    {
+      return nil
+    }
+    let table = "The table \(definition.name.sqlQuoted)"
+    guard row.isComplete else {
+      return SQLiteWriterError(
+        .invalidRow,
+        "\(table) has \(definition.columns.count) columns, but a row has "
+          + "\(row.count - implicitCount) values.")
+    }
+    if let (position, problem) = row.problem {
+      let column = definition.columns[position - implicitCount]
+      let reason =
+        switch problem {
+        case .null: "requires a value, but a row has none"
+        case .notANumber: "cannot store NaN; store null or a text instead"
+        case .kind(let kind): "is declared \(column.type.declaration) and cannot store \(kind)"
+        }
+      return SQLiteWriterError(
+        .invalidRow, "\(table) has a column \(column.name.sqlQuoted) that \(reason).")
+    }
+    return SQLiteWriterError(
+      .tooLarge,
+      "\(table) has a row of \(row.recordByteCount) bytes; SQLite accepts "
+        + "\(SQLiteFormat.maximumRecordByteCount).")
+  }
+
+  private func invalid(_ kind: SQLiteWriterError.Kind, _ problem: String) -> SQLiteWriterError {
+    SQLiteWriterError(kind, "The table \(definition.name.sqlQuoted) \(problem).")
+  }
+
+  // MARK: The end
+
+  private func finish() throws(SQLiteWriterError) {
+    let root: UInt32
+    if let sorter, case .columns(let key) = definition.key {
+      root = try build(from: sorter, uniqueCount: key.count, "primary key")
+    } else {
+      root = try tree.take()?.finish() ?? 0
+    }
+    state.schema.setRoot(root, of: definition.name)
+    for index in indexes {
+      let count = index.definition.isUnique ? index.definition.columns.count : 0
+      let name = "unique index \(index.definition.name.sqlQuoted)"
+      let root = try build(from: index.sorter, uniqueCount: count, name)
+      state.schema.setRoot(root, of: index.definition.name)
+    }
+  }
+
+  /// Builds a b-tree from sorted records and returns its root page.
+  ///
+  /// - Parameter uniqueCount: The number of first values that no two records may share unless one
+  ///   of the values is null, or 0.
+  private func build(
+    from sorter: RecordSorter, uniqueCount: Int, _ name: String
+  ) throws(SQLiteWriterError) -> UInt32 {
+    var records = try sorter.finish()
+    var tree = TreeBuilder(indexIn: state.output)
+    var previous: [UInt8] = []
+    while try records.moveToNext() {
+      if uniqueCount > 0 {
+        if !previous.isEmpty,
+          RecordOrder.compare(previous, at: 0, records.record, at: 0, count: uniqueCount) == 0,
+          !RecordOrder.hasNull(previous, count: uniqueCount)
+        {
+          throw duplicate(previous, records.record, name)
+        }
+        previous.removeAll(keepingCapacity: true)
+        previous.append(contentsOf: records.record)
+      }
+      try tree.append(records.record)
+    }
+    return try tree.finish()
+  }
+
+  private func duplicate(
+    _ record: [UInt8], _ other: [UInt8], _ name: String
+  ) -> SQLiteWriterError {
+    var rows = "two rows"
+    if definition.hasRowid {
+      rows = "rows \(RecordOrder.lastInteger(of: record)), \(RecordOrder.lastInteger(of: other))"
+    }
+    return invalid(.duplicateKey, "has \(rows) with the same values in its \(name)")
+  }
+}

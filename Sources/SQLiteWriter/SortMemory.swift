@@ -1,0 +1,34 @@
+/// The memory that all sorters of a file share.
+///
+/// When they exceed it, the largest of them writes its records to its temporary file.
+final class SortMemory {
+  private let limit: Int
+  private var used = 0
+  private var sorters: [RecordSorter] = []
+
+  /// Creates the memory.
+  ///
+  /// - Parameter limit: The number of bytes that the records waiting to be sorted may have. The
+  ///   process needs up to about twice as much, because arrays grow in steps.
+  init(limit: Int) { self.limit = limit }
+
+  func add(_ sorter: RecordSorter) { sorters.append(sorter) }
+
+  func remove(_ sorter: RecordSorter) {
+    used -= sorter.byteCount
+    sorters.removeAll { $0 === sorter }
+  }
+
+  /// Counts bytes that a sorter is about to use, and makes room for them.
+  @inline(__always)
+  func take(_ byteCount: Int) throws(SQLiteWriterError) {
+    used += byteCount
+    if used > limit { try spillLargest() }
+  }
+
+  private func spillLargest() throws(SQLiteWriterError) {
+    guard let largest = sorters.max(by: { $0.byteCount < $1.byteCount }) else { return }
+    used -= largest.byteCount
+    try largest.spill()
+  }
+}

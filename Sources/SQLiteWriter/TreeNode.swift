@@ -1,0 +1,112 @@
+/// A b-tree page that is being filled.
+///
+///     ┌────────┬──────────────┬────────┬──────────────────────────┐
+///     │ header │ pointers …   │ unused │ … cells                  │
+///     └────────┴──────────────┴────────┴──────────────────────────┘
+///
+/// The cells lie at the end of the page, in order and without gaps. SQLite's file format does not
+/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6), and this one allows to
+/// append both the pointers and the cells.
+struct TreeNode {
+  let kind: SQLiteFormat.PageKind
+  private(set) var cells: [UInt8] = []
+  /// For each cell, its offset in ``cells``.
+  private var offsets: [UInt16] = []
+
+  init(_ kind: SQLiteFormat.PageKind) {
+    self.kind = kind
+    cells.reserveCapacity(SQLiteFormat.pageByteCount)
+    offsets.reserveCapacity(SQLiteFormat.pageByteCount / 8)
+  }
+
+  var isEmpty: Bool { offsets.isEmpty }
+
+  /// Returns whether there is room for one more cell of `byteCount` bytes.
+  @inline(__always)
+  func canHold(byteCount: Int) -> Bool {
+    usedByteCount + 2 + byteCount <= SQLiteFormat.pageByteCount
+  }
+
+  /// The number of bytes in use, including the header.
+  @inline(__always)
+  var usedByteCount: Int { kind.headerByteCount + 2 * offsets.count + cells.count }
+
+  mutating func removeAll() {
+    cells.removeAll(keepingCapacity: true)
+    offsets.removeAll(keepingCapacity: true)
+  }
+
+  /// Appends a cell by calling `write`, which appends its bytes.
+  @inline(__always)
+  mutating func appendCell(_ write: (inout [UInt8]) -> Void) {
+    offsets.append(UInt16(truncatingIfNeeded: cells.count))
+    write(&cells)
+  }
+
+  /// Appends the cell of an interior page: the page with the keys up to the separator, and the
+  /// separator.
+  mutating func appendCell(child: UInt32, separator: [UInt8]) {
+    appendCell { cells in
+      cells.appendBigEndian(UInt64(child), byteCount: 4)
+      cells.append(contentsOf: separator)
+    }
+  }
+
+  /// Appends the cell of a leaf of an index.
+  ///
+  /// A cell occupies at least 4 bytes, so that SQLite can put it on the list of free blocks when it
+  /// deletes it. Only the cell of a record of a single value can be shorter.
+  mutating func appendCell(padding cell: [UInt8]) {
+    appendCell { cells in
+      cells.append(contentsOf: cell)
+      cells.appendZeros(max(TreeNode.minimumCellByteCount - cell.count, 0))
+    }
+  }
+
+  /// Removes the last cell of a leaf of an index and returns it without padding.
+  mutating func removeLastCell() -> [UInt8] {
+    var cell = removeLast()
+    // The first byte is the length of the payload, which follows it.
+    if cell.count == Self.minimumCellByteCount, Int(cell[0]) + 1 < cell.count {
+      cell.removeSubrange((Int(cell[0]) + 1)...)
+    }
+    return cell
+  }
+
+  /// Removes the last cell of an interior page.
+  mutating func removeLastChild() -> (child: UInt32, separator: [UInt8]) {
+    let cell = removeLast()
+    let child = cell.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    return (child, Array(cell.dropFirst(4)))
+  }
+
+  private mutating func removeLast() -> [UInt8] {
+    let start = Int(offsets.removeLast())
+    let cell = Array(cells[start...])
+    cells.removeSubrange(start...)
+    return cell
+  }
+
+  /// Appends the page to `target`.
+  ///
+  /// - Parameters:
+  ///   - rightChild: The page with the keys after the last cell, in an interior page.
+  ///   - start: The number of bytes of the page that are in `target` already: those of the file
+  ///     header in page 1, otherwise 0.
+  func append(to target: inout [UInt8], rightChild: UInt32, after start: Int = 0) {
+    let contentStart = SQLiteFormat.pageByteCount - cells.count
+    target.append(kind.rawValue)
+    target.appendZeros(2)  // no free blocks
+    target.appendBigEndian(UInt64(offsets.count), byteCount: 2)
+    target.appendBigEndian(UInt64(contentStart), byteCount: 2)
+    target.append(0)  // no fragments
+    if kind.isInterior { target.appendBigEndian(UInt64(rightChild), byteCount: 4) }
+    for offset in offsets {
+      target.appendBigEndian(UInt64(contentStart + Int(offset)), byteCount: 2)
+    }
+    target.appendZeros(SQLiteFormat.pageByteCount - start - usedByteCount)
+    target.append(contentsOf: cells)
+  }
+
+  private static let minimumCellByteCount = 4
+}

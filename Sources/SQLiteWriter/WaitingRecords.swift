@@ -1,0 +1,121 @@
+/// Records in memory that wait to be sorted.
+struct WaitingRecords {
+  /// The place of a record.
+  struct Entry {
+    /// A number by which entries are sorted first; see ``RecordOrder/head(of:at:)``.
+    fileprivate(set) var head: UInt64
+    /// The position of the length of the record in ``WaitingRecords/bytes``.
+    let offset: Int
+  }
+
+  /// The records, each after its length in 4 bytes.
+  private(set) var bytes: [UInt8] = []
+  private(set) var entries: [Entry] = []
+
+  /// The number of bytes in use.
+  @inline(__always)
+  var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
+
+  /// Returns the range of a record and its length in ``bytes``.
+  func range(of entry: Entry) -> Range<Int> {
+    entry.offset..<(entry.offset + 4 + bytes.length(at: entry.offset))
+  }
+
+  /// Adds a record of some columns of a row.
+  ///
+  /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
+  mutating func append(_ row: borrowing SQLiteRow, _ columns: [Int], rowid: Int64) {
+    var typesByteCount = 0
+    var bodyByteCount = 0
+    let rowidType = SQLiteSerialType.integer(rowid)
+    for column in columns {
+      let type = column < 0 ? rowidType : row.serialTypes[column]
+      typesByteCount += SQLiteFormat.varintByteCount(type)
+      bodyByteCount += SQLiteSerialType.byteCount(of: type)
+    }
+    let headerByteCount = SQLiteFormat.recordHeaderByteCount(typesByteCount: typesByteCount)
+    let offset = bytes.count
+    bytes.appendBigEndian(UInt64(headerByteCount + bodyByteCount), byteCount: 4)
+    bytes.appendVarint(UInt64(headerByteCount))
+    for column in columns {
+      bytes.appendVarint(column < 0 ? rowidType : row.serialTypes[column])
+    }
+    for column in columns {
+      if column < 0 {
+        bytes.appendBigEndian(
+          UInt64(bitPattern: rowid), byteCount: SQLiteSerialType.byteCount(of: rowidType))
+      } else {
+        bytes.append(contentsOf: row.body[row.range(of: column)])
+      }
+    }
+    entries.append(Entry(head: RecordOrder.head(of: bytes, at: offset + 4), offset: offset))
+  }
+
+  /// Sorts the entries by the first `keyCount` values of their records; afterwards, their heads
+  /// are undefined.
+  mutating func sort(keyCount: Int) {
+    entries.sort { $0.head < $1.head }
+    refine(0..<entries.count, wordIndex: 0, keyCount: keyCount)
+  }
+
+  /// Sorts the entries of each group with equal heads.
+  ///
+  /// Texts often begin alike, and comparing records that lie anywhere in memory is slow. Therefore,
+  /// the next 8 bytes of a text become the head of its entry, and large groups are sorted again by
+  /// them.
+  private mutating func refine(_ range: Range<Int>, wordIndex: Int, keyCount: Int) {
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let head = entries[start].head
+      var end = start + 1
+      while end < range.upperBound, entries[end].head == head { end += 1 }
+      let group = start..<end
+      start = end
+      guard group.count > 1 else { continue }
+      if group.count >= Self.minimumGroupCount, wordIndex < Self.maximumWordCount,
+        loadWords(group, wordIndex)
+      {
+        entries[group].sort { $0.head < $1.head }
+        refine(group, wordIndex: wordIndex + 1, keyCount: keyCount)
+      } else {
+        sortByComparing(group, keyCount: keyCount)
+      }
+    }
+  }
+
+  private mutating func sortByComparing(_ group: Range<Int>, keyCount: Int) {
+    let bytes = self.bytes
+    func isOrdered(_ left: Entry, _ right: Entry) -> Bool {
+      RecordOrder.compare(
+        bytes, at: left.offset + 4, bytes, at: right.offset + 4, count: keyCount) < 0
+    }
+    guard group.count < Self.minimumGroupCount else {
+      entries[group].sort(by: isOrdered)
+      return
+    }
+    // Sorting a slice copies it, which would take most of the time for a few entries.
+    for position in group.dropFirst() {
+      var current = position
+      while current > group.lowerBound, isOrdered(entries[current], entries[current - 1]) {
+        entries.swapAt(current, current - 1)
+        current -= 1
+      }
+    }
+  }
+
+  /// Replaces the heads of a group by the given word of each text, and returns `false` if a text
+  /// has no such word.
+  private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
+    for position in group {
+      let offset = entries[position].offset
+      guard let word = RecordOrder.word(wordIndex, of: bytes, at: offset + 4) else { return false }
+      entries[position].head = word
+    }
+    return true
+  }
+
+  /// Below this number of records, comparing them is faster than loading words.
+  private static let minimumGroupCount = 16
+  /// The limit of the recursion; longer common beginnings are compared.
+  private static let maximumWordCount = 16
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Commands that change objects")
+struct EditCommandTests {
+  private func value(_ name: String, of id: String, _ store: ObjectStore) throws -> Any? {
+    let json = try store.run("object", id, "--json").json()
+    return (json["values"] as? [String: Any])?[name]
+  }
+
+  @Test func `set shows the change, and makes it only with --yes`() throws {
+    let store = try ObjectStore()
+    let before = try store.generation()
+    let shown = try store.run("set", "Player/2", "weight=62.5", "number", "name=")
+    shown.expectFine()
+    #expect(
+      shown.output == """
+        ~ Player/2
+            name: P1 -> \n    number: 1 -> -
+            weight: 10.5 -> 62.5
+        1 object would change; nothing was changed without --yes
+
+        """)
+    #expect(try store.generation() == before)
+    try store.run("set", "Player/2", "weight=62.5", "number", "--yes").expectFine()
+    #expect(try value("weight", of: "Player/2", store) as? Double == 62.5)
+    #expect(try value("number", of: "Player/2", store) is NSNull)
+    let history = try store.run("history", "--jsonl", "--limit", "1")
+    #expect(history.output.contains("\"author\":\"heartwoodctl\""))
+    #expect(try store.run("query", "Player", "weight == 62.5", "--count").output == "1\n")
+  }
+
+  @Test func `set moves an object between relationships on both sides`() throws {
+    let store = try ObjectStore()
+    try store.run("set", "Player/2", "team=Team/1", "--yes").expectFine()
+    #expect(try value("players", of: "Team/2", store) as? [String] == ["Player/4"])
+    #expect(
+      try value("players", of: "Team/1", store) as? [String] == [
+        "Player/1", "Player/2", "Player/3",
+      ])
+    try store.run("set", "Player/2", "team", "--yes").expectFine()
+    #expect(try value("players", of: "Team/1", store) as? [String] == ["Player/1", "Player/3"])
+  }
+
+  @Test func `changes obey types, constraints and delete rules`() throws {
+    let store = try ObjectStore()
+    try store.run("set", "Player/1", "weight=heavy").expectComplaint(
+      "is not a value of Player.weight", exitCode: 1)
+    try store.run("set", "Player/1", "number=40000").expectComplaint("Player.number", exitCode: 1)
+    try store.run("set", "Player/1", "team=Player/2").expectComplaint("Team/1", exitCode: 1)
+    try store.run("set", "Player/1", "weight").expectComplaint("weight", exitCode: 1)
+    try store.run("set", "Player/1", "wait=1").expectComplaint(
+      "no attribute and no to-one relationship called wait", exitCode: 1)
+    try store.run("set", "Team/2", "name=Reds", "--yes").expectComplaint(
+      "same name", exitCode: 1)
+    try store.run("set", "Player/2", "name=P0", "number=0", "--yes").expectComplaint(
+      "same name, number", exitCode: 1)
+    try store.run("delete", "Team/1", "--yes").expectComplaint("players", exitCode: 1)
+    try store.run("delete", "Team/77", "--yes").expectComplaint("no object", exitCode: 1)
+    try store.run("delete", "Player/1", "--yes").expectFine()
+    #expect(
+      try value("lineUp", of: "Team/1", store) as? [String]
+        == ["Captain/1", "Player/5", "Player/4", "Player/3", "Player/2"])
+    try store.run("delete", "Team/3", "--yes").expectFine()
+    #expect(try store.run("query", "Team", "--count").output == "2\n")
+    try store.run("verify").expectFine()
+  }
+
+  @Test(arguments: ["jsonl", "csv"])
+  func `an export restores the values in another store`(format: String) throws {
+    let (store, copy) = (try ObjectStore(), try ObjectStore(isEmpty: true))
+    let directory = try ScratchDirectory()
+    let file = directory.path(of: "export")
+    for entity in ["Team", "Oddity"] {
+      try store.run("export", entity, "--format", format, "--output", file).expectFine()
+      let run = try copy.run("import", entity, file, "--format", format)
+      run.expectFine()
+      let count = entity == "Team" ? 3 : ObjectStore.oddTexts.count + 1
+      #expect(run.output == "\(count) inserted, 0 updated, 0 unchanged, 0 refused\n")
+      let again = try copy.run("import", entity, file, "--format", format)
+      #expect(again.output == "0 inserted, 0 updated, \(count) unchanged, 0 refused\n")
+      let texts = try [store, copy].map {
+        try $0.run("query", entity, "--jsonl", "--sort", entity == "Team" ? "name" : "code").output
+          .replacing(/"id":"[^"]*"/, with: "")
+      }
+      #expect(texts[0] == texts[1])
+    }
+    // The program's classes read what the tool has written.
+    try copy.change { context in
+      let oddities = try context.fetch(FetchRequest<ToolOddity>())
+      #expect(Set(oddities.map(\.text)) == Set(ObjectStore.oddTexts))
+      #expect(oddities.allSatisfy { $0.words == ["one", "two"] && $0.place.y == "two" })
+    }
+  }
+
+  @Test func `import finds related objects and names what it refuses`() throws {
+    let store = try ObjectStore()
+    let directory = try ScratchDirectory()
+    func run(_ text: String, _ arguments: String...) throws -> ToolRun {
+      let file = directory.path(of: "input")
+      try Data(text.utf8).write(to: URL(filePath: file))
+      return try ToolRun(["import", store.fixture.path, "Team", file] + arguments)
+    }
+    let team = try run(
+      """
+      [{"name": "Reds", "lineUp": []},
+       {"name": "New"}, {"name": "New"}]
+      """)
+    #expect(team.output == "1 inserted, 1 updated, 1 unchanged, 0 refused\n")
+    #expect(try value("lineUp", of: "Team/1", store) as? [String] == [])
+    #expect(try value("lineUps", of: "Player/1", store) as? [String] == [])
+    let before = try store.generation()
+    try run(#"[{"name": "A"}, {"name": 7}]"#).expectComplaint("[1].name", exitCode: 1)
+    #expect(try store.generation() == before)
+    let skipped = try run(#"[{"name": "A"}, {"name": 7}, {"title": 1}]"#, "--skip-invalid")
+    #expect(skipped.exitCode == 1)
+    #expect(skipped.output.hasPrefix("1 inserted, 0 updated, 0 unchanged, 2 refused\n  [1].name"))
+    try run("name,size\r\nA,1\r\n", "--format", "csv").expectComplaint("size", exitCode: 1)
+    try run("name\n\"A", "--format", "csv").expectComplaint("within a field", exitCode: 1)
+    try run("[]", "--key", "size").expectComplaint("unique", exitCode: 1)
+    try run("[", "--format", "xml").expectComplaint("no format xml", exitCode: 2)
+    try store.run("verify").expectFine()
+  }
+
+  @Test func `the shell runs commands on one generation`() throws {
+    let store = try ObjectStore()
+    func run(_ input: String) throws -> ProgramRun {
+      try ProgramRun("heartwoodctl", ["shell", store.fixture.path], input: Data(input.utf8))
+    }
+    let run = try run(
+      """
+      query Player 'name == "P1"' --columns name
+      qurey Player
+      .help
+      object Player/1 --json
+      query Team --count
+      .quit
+      query Player
+      """)
+    #expect(run.exitCode == 1)
+    #expect(run.output.hasPrefix("name\n----\nP1\n"))
+    #expect(run.output.hasSuffix("}\n3\n"))
+    #expect(run.complaint.contains("Did you mean query?"))
+    #expect(run.output.contains("read another generation"))
+  }
+}

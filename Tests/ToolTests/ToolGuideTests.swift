@@ -1,0 +1,68 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Runs the commands in the tool's guide, and compares their output with what the guide shows.
+///
+/// With `HEARTWOOD_UPDATE_GUIDE=1`, the outputs in the guide are replaced instead.
+@Suite("The guide to heartwoodctl")
+struct ToolGuideTests {
+  private static let guide = URL(filePath: #filePath).appending(
+    path: "../../../Docs/Guides/Heartwoodctl.md"
+  ).standardizedFileURL
+
+  @Test func `shows what its commands print`() throws {
+    let store = try ObjectStore(oddities: false)
+    try store.keep("before")
+    try store.change(author: "coach") { context in
+      let players = try context.fetch(FetchRequest<ToolPlayer>(sort: [SortDescriptor(\.name)]))
+      players[1].weight = 62.5
+      context.delete(players[2])
+      let new = ToolPlayer(context: context)
+      (new.name, new.weight) = ("P9", 70)
+    }
+    let text = try String(contentsOf: Self.guide, encoding: .utf8)
+    var result: [Substring] = []
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    while let line = lines.popFirst() {
+      result.append(line)
+      guard line.hasPrefix("$ ") else { continue }
+      lines = lines.drop { $0 != "```" }
+      let shown = try output(of: String(line.dropFirst(2)), store)
+      result += shown.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+    let new = result.joined(separator: "\n")
+    if ProcessInfo.processInfo.environment["HEARTWOOD_UPDATE_GUIDE"] != nil {
+      try Data(new.utf8).write(to: Self.guide)
+    } else {
+      #expect(new == text, "Run this test with HEARTWOOD_UPDATE_GUIDE=1 to update the guide.")
+    }
+  }
+
+  /// Returns what a command line prints, with the parts replaced that differ between runs.
+  private func output(of line: String, _ store: ObjectStore) throws -> String {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", line + " 2>&1"]
+    let directory = URL(filePath: store.fixture.path).deletingLastPathComponent()
+    process.currentDirectoryURL = directory
+    let tool = try ToolRun.executable().deletingLastPathComponent().path(percentEncoded: false)
+    process.environment = ["PATH": tool + ":/usr/bin:/bin"]
+    let link = directory.appending(path: "shop")
+    try? FileManager.default.removeItem(at: link)
+    try FileManager.default.createSymbolicLink(
+      at: link, withDestinationURL: URL(filePath: store.fixture.path))
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    var text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")
+    if text.hasSuffix("\n") { text.removeLast() }
+    // Times, process numbers and identifiers differ between runs.
+    return text.replacing(/20[2-9]\d-\d\d-\d\dT[0-9:.]+Z/, with: "2026-11-27T09:41:00.000Z")
+      .replacing(/(fixture|coach  )  +\d+  /) { "\($0.output.1)     4711  " }
+      .replacing(/[0-9A-F]{8}-[0-9A-F-]{27}/, with: "9213C23F-42E4-456E-9CAF-2D5B95DC8823")
+  }
+}
