@@ -56,7 +56,7 @@ package struct SQLiteColumn {
 /// | --- | --- |
 /// | text | null, texts, blobs |
 /// | real | null, reals, blobs; integers, which become reals |
-/// | integer, numeric | null, integers, reals, blobs; reals that are equal to an integer become it |
+/// | integer, numeric | null, integers, reals, blobs; reals equal to an integer become it |
 /// | blob | all, unchanged |
 package enum SQLiteColumnType: Equatable {
   case integer

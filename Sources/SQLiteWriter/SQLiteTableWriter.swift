@@ -113,8 +113,8 @@ package final class SQLiteTableWriter {
   ///
   /// `SQLiteFileWriter.finish()` does this for tables that are open.
   ///
-  /// - Throws: ``SQLiteWriterError`` of the kind `duplicateKey` if a key that must be unique is not;
-  ///   the file then takes no more rows and cannot be finished.
+  /// - Throws: ``SQLiteWriterError``, `duplicateKey` if a key that must be unique is not; after it,
+  ///   the file takes no more rows and cannot be finished.
   /// - Complexity: O(n log n) for n rows and each index.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }

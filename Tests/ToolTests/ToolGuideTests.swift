@@ -62,7 +62,7 @@ struct ToolGuideTests {
     if text.hasSuffix("\n") { text.removeLast() }
     // Times, process numbers and identifiers differ between runs.
     return text.replacing(/20[2-9]\d-\d\d-\d\dT[0-9:.]+Z/, with: "2026-11-27T09:41:00.000Z")
-      .replacing(/(fixture|coach  )  +\d+  /) { "\($0.output.1)     4711  " }
+      .replacing(#/(fixture|coach  )  +\d+  /#) { "\($0.output.1)     4711  " }
       .replacing(/[0-9A-F]{8}-[0-9A-F-]{27}/, with: "9213C23F-42E4-456E-9CAF-2D5B95DC8823")
   }
 }

@@ -168,8 +168,8 @@ enum Command: String, CaseIterable {
     case .import:
       [
         "FILE, or standard input if it is -, is a JSON array, JSON objects one after another, or "
-          + "CSV with a header. Each element updates the object with the same unique value, or becomes "
-          + "a new object. Keys that are missing in an element keep their values.",
+          + "CSV with a header. Each element updates the object with the same unique value, or "
+          + "becomes a new object. Keys that are missing in an element keep their values.",
         "The import is one transaction: after an error, nothing has changed. Code of the program, "
           + "such as its validation, does not run.",
       ]
