@@ -80,8 +80,10 @@ struct ObjectCommandTests {
     #expect(!table.output.unicodeScalars.contains { $0.value < 32 && $0 != "\n" })
     #expect(!table.output.unicodeScalars.contains("\u{202E}"))
     let objects = try rows(store.run("query", "Oddity", "--json"))
-    #expect(objects.compactMap { $0["text"] as? String }.prefix(14) == ObjectStore.oddTexts[...])
-    let extreme = objects[14]
+    #expect(
+      objects.compactMap { $0["text"] as? String }.prefix(ObjectStore.oddTexts.count)
+        == ObjectStore.oddTexts[...])
+    let extreme = objects[ObjectStore.oddTexts.count]
     #expect(extreme["double"] as? String == "nan")
     #expect(extreme["single"] as? String == "inf")
     #expect(extreme["moment"] as? String == "1367-03-24T12:26:39.875Z")
@@ -125,6 +127,7 @@ struct ObjectCommandTests {
     let values = try #require(object["values"] as? [String: Any])
     #expect(values["weight"] as? Double == 99)
     #expect(values["team"] as? String == "Team/2")
+    #expect(values["born"] as? String == "2001-01-02T00:00:00.500Z")
     let versions = try #require(object["versions"] as? [[String: Any]])
     #expect(versions.map { $0["transaction"] as? String } == ["inserted", "changed weight"])
     #expect(versions.map { $0["author"] as? String } == ["fixture", "coach"])

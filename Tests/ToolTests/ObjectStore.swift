@@ -62,7 +62,8 @@ struct ObjectStore {
   /// Texts that could spoil the output of a tool.
   static let oddTexts = [
     "", "nil", "-", "a,b", "a\"b", "two\nlines", "\u{1B}[31mred", "\u{202E}right to left",
-    "e\u{301}", "宽字符", "👩‍👩‍👧", "a|b`c*d", "</script><b>", String(repeating: "long ", count: 5000),
+    "e\u{301}", "宽字符", "👩‍👩‍👧", "a|b`c*d", "</script><b>", "\"\u{301}a", "|\u{301}b",
+    String(repeating: "long ", count: 5000),
   ]
 
   /// - Parameters:

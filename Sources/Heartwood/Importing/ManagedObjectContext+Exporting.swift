@@ -112,7 +112,7 @@ private final class ExportWriter {
     switch format {
     case .json: append("[")
     case .jsonLines: break
-    case .csv: append(columns.columns.map { Self.field($0.property.name) }, "\r\n")
+    case .csv: append(columns.columns.map { CSVField.text($0.property.name) }, "\r\n")
     }
   }
 
@@ -124,7 +124,7 @@ private final class ExportWriter {
       if format == .jsonLines { append("\n") }
     case .csv:
       let fields = try zip(columns.columns, row).map { column, value in
-        try columns.text(value, column, encoder).map(Self.field) ?? ""
+        CSVField.text(try columns.text(value, column, encoder))
       }
       append(fields, "\r\n")
     }
@@ -146,13 +146,5 @@ private final class ExportWriter {
   private func flush() throws {
     try output(pending)
     pending.removeAll(keepingCapacity: true)
-  }
-
-  /// Quotes a field if its text is empty or contains a separator.
-  private static func field(_ text: String) -> String {
-    guard text.isEmpty || text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
-      return text
-    }
-    return "\"\(text.replacing("\"", with: "\"\""))\""
   }
 }

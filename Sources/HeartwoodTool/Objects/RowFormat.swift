@@ -17,15 +17,6 @@ enum RowFormat {
       : invocation.has(.jsonLines)
         ? .jsonLines : invocation.has(.csv) ? .csv : invocation.has(.markdown) ? .markdown : .table
   }
-
-  /// Returns the text of a field of comma-separated values, as in RFC 4180.
-  ///
-  /// `nil` is an empty field, and an empty text is quoted.
-  static func csvField(_ text: String?) -> String {
-    guard let text else { return "" }
-    let isPlain = !text.isEmpty && !text.utf8.contains { ",\"\r\n".utf8.contains($0) }
-    return isPlain ? text : "\"\(text.replacing("\"", with: "\"\""))\""
-  }
 }
 
 /// Writes rows of values, one after the other.
@@ -51,7 +42,7 @@ final class RowOutput {
     switch format {
     case .table, .jsonLines: break
     case .json: try output.write("[")
-    case .csv: try output.write(columns.map(RowFormat.csvField).joined(separator: ",") + "\r\n")
+    case .csv: try output.write(columns.map(CSVField.text).joined(separator: ",") + "\r\n")
     case .markdown:
       try output.line("| " + columns.map(MarkdownText.cell).joined(separator: " | ") + " |")
       try output.line("|" + String(repeating: " --- |", count: columns.count))
@@ -66,7 +57,7 @@ final class RowOutput {
       try output.write(try json(row))
     case .jsonLines: try output.line(try json(row))
     case .csv:
-      let fields = row.map { RowFormat.csvField($0.text) }
+      let fields = row.map { CSVField.text($0.text) }
       try output.write(fields.joined(separator: ",") + "\r\n")
     case .markdown:
       let cells = row.map { MarkdownText.cell($0.text ?? "") }

@@ -1,19 +1,18 @@
 import Foundation
+import Heartwood
 
 /// The JSON format of the tool: keys are sorted, sizes are in bytes, and times are in ISO 8601.
 enum JSONText {
   /// Returns a value as an indented JSON document.
   static func document(of value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let encoder = ObjectValue.encoder()
+    encoder.outputFormatting.insert(.prettyPrinted)
     return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
   /// Returns a value as JSON on one line.
   static func line(of value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    String(decoding: try ObjectValue.encoder().encode(value), as: UTF8.self)
   }
 
   /// Formats a time, given in milliseconds since 1970, as ISO 8601 in UTC.

@@ -2,11 +2,12 @@
 enum MarkdownText {
   /// Returns the text of a cell, with the characters escaped that would end the cell or be markup.
   static func cell(_ text: String) -> String {
-    var result = ""
-    for character in QuotedText.escaped(text) {
-      if "|\\`*_<>[]".contains(character) { result.append("\\") }
-      result.append(character)
+    // Look at scalars: a mark and a combining character after it are one character.
+    var result = String.UnicodeScalarView()
+    for scalar in QuotedText.escaped(text).unicodeScalars {
+      if "|\\`*_<>[]".unicodeScalars.contains(scalar) { result.append("\\") }
+      result.append(scalar)
     }
-    return result
+    return String(result)
   }
 }

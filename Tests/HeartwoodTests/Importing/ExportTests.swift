@@ -249,4 +249,14 @@ struct ExportTests {
     let read = try #require(try context.fetch(FetchRequest<Site>()).first)
     #expect(read.opened.timeIntervalSinceReferenceDate == 1e300)
   }
+
+  @Test func `a quotation mark before a combining character is doubled in CSV`() throws {
+    let shelf = Shelf(context: context)
+    shelf.label = "a\"\u{301},b"
+    try context.save()
+    var exported = Data()
+    try context.export(FetchRequest<Shelf>(), as: .csv) { exported += $0 }
+    let text = String(decoding: exported, as: UTF8.self)
+    #expect(text.utf8.elementsEqual("label\r\n\"a\"\"\u{301},b\"\r\n".utf8))
+  }
 }

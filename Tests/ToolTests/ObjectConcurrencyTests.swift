@@ -1,0 +1,138 @@
+import Foundation
+import Heartwood
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Commands on stores that others use or that are damaged")
+struct ObjectConcurrencyTests {
+  @Test func `follow prints changes as they are committed`() throws {
+    let store = try ObjectStore()
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = ["follow", store.fixture.path, "--after", "0"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    defer { process.terminate() }
+    let lines = LineReader(pipe.fileHandleForReading)
+    let inserted = 3 + 6 + ObjectStore.oddTexts.count + 1
+    for _ in 0..<inserted { #expect(try lines.next().contains(#""operation":"inserted""#)) }
+    try store.change(author: "coach") { context in
+      let players = try context.fetch(FetchRequest<ToolPlayer>(sort: [SortDescriptor(\.name)]))
+      players[1].weight = 99
+    }
+    let line = try lines.next()
+    let json = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    #expect(json?["id"] as? String == "Player/2")
+    #expect(json?["properties"] as? [String] == ["weight"])
+    #expect(json?["author"] as? String == "coach")
+    #expect((json?["values"] as? [String: Any])?["weight"] as? Double == 99)
+  }
+
+  @Test func `a generation is chosen by number, name or time`() throws {
+    let store = try ObjectStore()
+    try store.keep("before")
+    let number = try store.generation().frame
+    let time = Date()
+    Thread.sleep(forTimeInterval: 0.05)
+    try store.change { context in
+      for player in try context.fetch(FetchRequest<ToolPlayer>()) { player.weight = 1 }
+    }
+    func count(_ at: String) throws -> String {
+      try store.run("query", "Player", "weight == 1", "--count", "--at", at).output
+    }
+    let text = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    for at in ["\(number)", "before", text] { #expect(try count(at) == "0\n", "\(at)") }
+    #expect(try count("2090-01-01") == "6\n")
+    try store.run("query", "Player", "--at", "1999-01-01T00:00:00Z").expectComplaint(
+      "No readable generation is as old", exitCode: 1)
+    try store.run("query", "Player", "--at", "befor").expectComplaint(
+      "Did you mean before?", exitCode: 1)
+  }
+
+  @Test func `objects are read while another process writes`() throws {
+    let store = try ObjectStore()
+    let container = try PersistentContainer(
+      url: URL(filePath: store.fixture.path), schema: ObjectStore.schema)
+    let context = container.newContext()
+    for round in 0..<5 {
+      for _ in 0..<50 { ToolOddity(context: context).text = "\(round)" }
+      try context.save()
+      #expect(try store.run("query", "Oddity", "text == '\(round)'", "--count").output == "50\n")
+    }
+    // The tool writes beside the program, which then reads the change.
+    try store.run("set", "Player/1", "weight=7", "--yes").expectFine()
+    let players = try context.fetch(FetchRequest<ToolPlayer>(where: #Predicate { $0.weight == 7 }))
+    #expect(players.map(\.name) == ["P0"])
+    try container.store.close()
+  }
+
+  /// Texts of a model that cannot be the model of the store.
+  private static let models = [
+    "", "{", "[]", "{}", #"{"version":1,"entities":[],"lastEntity":0}"#, "null",
+    #"{"version":1,"lastEntity":1,"entities":[{"name":"A","number":9,"lastProperty":0,"#
+      + #""properties":[],"layouts":[],"indexes":[]}]}"#,
+    #"{"version":1,"lastEntity":1,"entities":[{"name":"Team","number":1,"lastProperty":1,"#
+      + #""properties":[{"name":"a","number":1,"kind":{"toMany":{"isOrdered":false}}}],"#
+      + #""layouts":[{"columns":[],"constants":[]}],"indexes":["unique.1.7"]}]}"#,
+    #"{"version":1,"lastEntity":1,"entities":[{"name":"Team","number":1,"lastProperty":1,"#
+      + #""properties":[],"layouts":[{"columns":[],"constants":[]}],"indexes":["x"],"#
+      + #""derived":["1 frobnicate"]}]}"#,
+  ]
+
+  @Test(arguments: models)
+  func `a model that contradicts itself is an error`(model: String) throws {
+    let store = try ObjectStore()
+    try store.fixture.run { opened throws in
+      try opened.write { try $0.keyspace("heartwood.model").put("model", Array(model.utf8)) }
+    }
+    for arguments in [["entities"], ["query", "Team"], ["object", "Team/1"], ["history"]] {
+      let run = try ToolRun([arguments[0], store.fixture.path] + arguments.dropFirst())
+      #expect((0...1).contains(run.exitCode))
+    }
+  }
+
+  @Test(arguments: TestScale.seeds(quick: 30, all: 1000))
+  func `a model or a declaration with a wrong byte is read or refused`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let store = try ObjectStore(oddities: false)
+    let key: Key = generator.isTrue(in256: 128) ? "model" : "declarations"
+    try store.fixture.run { opened throws in
+      try opened.write { transaction in
+        let keyspace = try transaction.keyspace("heartwood.model")
+        var bytes = try keyspace.get(key) ?? []
+        let position = generator.below(bytes.count)
+        // Another digit or letter keeps the JSON readable more often than another bit would.
+        bytes[position] = Array("0123456789abtrue\"{}[],.:".utf8)[generator.below(24)]
+        try keyspace.put(key, bytes)
+      }
+    }
+    for arguments in [["entities"], ["query", "Player"], ["delete", "Player/1"]] {
+      let run = try ToolRun([arguments[0], store.fixture.path] + arguments.dropFirst())
+      #expect((0...1).contains(run.exitCode), "seed \(seed): \(run.complaint)")
+    }
+  }
+}
+
+/// Reads lines from a pipe.
+private final class LineReader {
+  private let handle: FileHandle
+  private var pending: [UInt8] = []
+
+  init(_ handle: FileHandle) { self.handle = handle }
+
+  func next() throws -> String {
+    while true {
+      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { pending.removeSubrange(...end) }
+        return String(decoding: pending[..<end], as: UTF8.self)
+      }
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = read(handle.fileDescriptor, &bytes, bytes.count)
+      if count < 0, errno == EINTR { continue }
+      try #require(count > 0, "the output ended")
+      pending += bytes[..<count]
+    }
+  }
+}
