@@ -1,8 +1,9 @@
 import Foundation
+import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Commands that show objects", .spawning)
+@Suite("Commands that show objects")
 struct ObjectCommandTests {
   private func rows(_ run: ToolRun) throws -> [[String: Any]] {
     let json = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
