@@ -5,6 +5,7 @@ enum Command: String, CaseIterable {
   case entities
   case query
   case object
+  case browse
   case history
   case diff
   case follow
@@ -34,8 +35,8 @@ enum Command: String, CaseIterable {
 
   var group: Group {
     switch self {
-    case .entities, .query, .object, .history, .diff, .follow, .shell, .export, .import, .set,
-      .delete:
+    case .entities, .query, .object, .browse, .history, .diff, .follow, .shell, .export, .import,
+      .set, .delete:
       .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
     case .checkpoint, .compact, .copy, .keep, .release: .maintenance
@@ -49,7 +50,7 @@ enum Command: String, CaseIterable {
     case .keys, .dump: [.path, .keyspace]
     case .copy: [.path, .copy]
     case .keep, .release: [.path, .name]
-    case .entities, .history, .follow, .shell: [.path]
+    case .entities, .browse, .history, .follow, .shell: [.path]
     case .query: [.path, .entity, .condition]
     case .object: [.path, .id]
     case .diff: [.path, .source, .target]
@@ -80,6 +81,7 @@ enum Command: String, CaseIterable {
         .markdown,
       ]
     case .object: [.at, .named, .json]
+    case .browse: [.html, .limit, .at, .named]
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
     case .follow: [.after]
@@ -90,11 +92,15 @@ enum Command: String, CaseIterable {
     }
   }
 
+  /// The options that a command line must contain.
+  var requiredFlags: [Flag] { self == .browse ? [.html] : [] }
+
   var summary: String {
     switch self {
     case .entities: "show the model: entities with their properties and sizes"
     case .query: "show the objects of an entity that meet a condition"
     case .object: "show an object, its related objects and its versions"
+    case .browse: "write an HTML page with the model and the objects"
     case .history: "list the transactions in the history"
     case .diff: "show the objects that differ between two generations"
     case .follow: "print changes as they are committed, as JSON lines"
@@ -135,6 +141,14 @@ enum Command: String, CaseIterable {
       ]
     case .object:
       ["ID is an entity and a number, such as Quake/12, or the URI of an object's ID."]
+    case .browse:
+      [
+        "The page shows one generation. It needs neither the store nor a network connection: its "
+          + "tables can be searched and sorted, and its links lead along relationships.",
+        "--limit is the number of rows of each entity, which is 10,000 without it. Of each value, "
+          + "the page contains the first 4 KiB (256 bytes of binary data), and of each to-many "
+          + "relationship 20 members. The page says what it leaves out.",
+      ]
     case .history:
       [
         "The oldest transaction comes first. With --limit, only the newest N are shown. "
@@ -238,6 +252,7 @@ enum Command: String, CaseIterable {
     case .entities: "heartwoodctl entities ~/data/shop"
     case .query: "heartwoodctl query ~/data/shop Order 'total > 100' --sort=-date --limit 10"
     case .object: "heartwoodctl object ~/data/shop Order/1871"
+    case .browse: "heartwoodctl browse ~/data/shop --html shop.html"
     case .history: "heartwoodctl history ~/data/shop --limit 20"
     case .diff: "heartwoodctl diff ~/data/shop before-import"
     case .follow: "heartwoodctl follow ~/data/shop | jq .values"

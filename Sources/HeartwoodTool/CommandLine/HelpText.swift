@@ -39,7 +39,10 @@ enum HelpText {
   private static func usage(_ command: Command) -> String {
     let operands = command.operands.map { command.requires($0) ? $0.rawValue : "[\($0.rawValue)]" }
     // Non-breaking spaces keep a flag and its value on one line.
-    let flags = command.flags.map { "[\($0.usage)]".replacing(" ", with: "\u{A0}") }
+    let flags = command.flags.map { flag in
+      let usage = command.requiredFlags.contains(flag) ? flag.usage : "[\(flag.usage)]"
+      return usage.replacing(" ", with: "\u{A0}")
+    }
     return (["heartwoodctl", command.rawValue] + operands + flags).joined(separator: " ")
   }
 

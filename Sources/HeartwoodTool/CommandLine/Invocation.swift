@@ -30,6 +30,9 @@ struct Invocation {
       }
     }
     try setOperands(words)
+    if let missing = command.requiredFlags.first(where: { self[$0]?.isEmpty ?? true }) {
+      throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
+    }
     try exclude(.at, .named, "both select a generation")
     let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
     if formats.count > 1 { try exclude(formats[0], formats[1], "both select a format") }

@@ -57,6 +57,7 @@ enum Tool {
     case .entities: try EntitiesCommand.run(invocation, output)
     case .query: try QueryCommand.run(invocation, output)
     case .object: try ObjectCommand.run(invocation, output)
+    case .browse: try BrowseCommand.run(invocation, output)
     case .history: try HistoryCommand.run(invocation, output)
     case .diff: try DiffCommand.run(invocation, output)
     case .follow: try FollowCommand.run(invocation, output)

@@ -23,9 +23,10 @@ enum ExportCommand {
         _ = try objects.export(query, as: format) { try output.write($0) }
         return try output.flush()
       }
-      let file = try NewFile(replacing: path)
-      let count = try objects.export(query, as: format) { try file.write($0) }
-      try file.finish()
+      var count = 0
+      _ = try ReplacementFile.write(to: path) { file in
+        count = try objects.export(query, as: format) { try file.write($0) }
+      }
       try output.line(
         "Wrote \(HumanText.count(count, "object")) to \(QuotedText.escaped(path)).")
     }
@@ -40,17 +41,17 @@ extension ExportCommand {
         "--format sqlite writes all entities to a file. Use --output FILE, and no ENTITY.")
     }
     let progress = TerminalProgress()
-    let file = NewFile.temporaryPath(beside: path)
     let count = try ObjectAccess.withObjects(invocation) { objects, _ in
       do {
-        return try SQLiteExport(objects) { progress.show("exporting", elementCount: $0) }
-          .write(to: file)
+        return try ReplacementFile.replace(path) { temporary in
+          try SQLiteExport(objects) { progress.show("exporting", elementCount: $0) }
+            .write(to: temporary)
+        }
       } catch let error as SQLiteWriterError {
         throw ToolFailure.refused(error.message)
       }
     }
     progress.clear()
-    try NewFile.replace(path, with: file)
     try output.line("Wrote \(HumanText.count(count, "object")) to \(QuotedText.escaped(path)).")
   }
 }

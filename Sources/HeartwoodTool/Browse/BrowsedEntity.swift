@@ -1,0 +1,93 @@
+import Heartwood
+import HeartwoodEngine
+
+/// An entity on a page, with its sizes.
+struct BrowsedEntity {
+  /// A column of an entity's table, as the page's script needs it.
+  struct Column: Encodable {
+    /// The kind of values, which determines how they are shown and compared.
+    enum Kind: String, Encodable {
+      case row, bool, number, decimal, date, text, data, one, many
+    }
+
+    let name: String
+    let kind: Kind
+  }
+
+  struct Index {
+    let facts: EntityFacts.Index
+    let entryCount: Int
+    let byteCount: Int
+  }
+
+  let facts: EntityFacts
+  /// The position of the entity on the page.
+  let position: Int
+  let rowCount: Int
+  /// The number of rows that are on the page.
+  let includedRowCount: Int
+  let rowByteCount: Int
+  let indexes: [Index]
+
+  init(
+    _ facts: EntityFacts, _ position: Int, _ objects: StoredObjects, _ sizes: KeyspaceSizes,
+    limit: Int
+  ) throws {
+    self.facts = facts
+    self.position = position
+    rowCount = try objects.rowCount(of: facts)
+    includedRowCount = min(rowCount, limit)
+    rowByteCount = sizes[facts.keyspace]
+    indexes = try facts.indexes.map { index in
+      Index(
+        facts: index, entryCount: try objects.snapshot.keyspace(index.keyspace)?.count() ?? 0,
+        byteCount: sizes[index.keyspace])
+    }
+  }
+
+  /// The number of bytes of the indexes that the entity does not inherit.
+  var indexByteCount: Int {
+    indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
+  }
+
+  /// The columns of the table: the row number, the attributes and the relationships.
+  var columns: [Column] {
+    [Column(name: "row", kind: .row)]
+      + facts.attributes.map { Column(name: $0.name, kind: Self.kind(of: $0.type)) }
+      + facts.relationships.map { Column(name: $0.name, kind: $0.isToMany ? .many : .one) }
+  }
+
+  /// The position of the column whose text describes an object, or `nil` if there is none.
+  var labelColumn: Int? {
+    let texts = facts.attributes.enumerated().filter { $0.element.type == .string }
+    let named = ["name", "title", "label"].lazy.compactMap { name in
+      texts.first { $0.element.name == name }
+    }.first
+    return (named ?? texts.first).map { $0.offset + 1 }
+  }
+
+  private static func kind(of type: StorageType) -> Column.Kind {
+    switch type {
+    case .bool: .bool
+    case .decimal: .decimal
+    case .date: .date
+    case .bytes: .data
+    case .string, .uuid, .json: .text
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64, .float, .double,
+      .reference:
+      .number
+    }
+  }
+}
+
+extension EntityFacts.Relationship {
+  /// The number of objects and the entity to which the relationship leads, such as "many Player".
+  var leadText: String {
+    "\(isToMany ? isOrdered ? "list of" : "many" : "one") \(destination)"
+  }
+}
+
+extension EntityFacts.Attribute {
+  /// The type, with a question mark if the attribute is optional.
+  var typeText: String { "\(type)" + (isOptional ? "?" : "") }
+}

@@ -1,0 +1,118 @@
+import Heartwood
+import HeartwoodEngine
+
+/// JSON that is safe within a script element of a page.
+///
+/// Neither markup nor invisible characters occur in it: all of them are escaped.
+enum PageJSON {
+  /// The number of bytes of a text that a page contains; the rest is left out.
+  static let textByteLimit = 4096
+  /// The number of bytes of binary data that a page contains; the rest is left out.
+  static let dataByteLimit = 256
+
+  /// Returns a text as a JSON string.
+  static func string(_ text: String) -> String {
+    var result = "\""
+    append(text.unicodeScalars, to: &result)
+    return result + "\""
+  }
+
+  /// Returns a JSON document with all characters escaped that are unsafe within a page.
+  ///
+  /// Such characters occur only in the strings of a document.
+  static func safe(_ document: String) -> String {
+    var result = ""
+    for scalar in document.unicodeScalars {
+      if isPlain(scalar) || scalar == "\"" || scalar == "\\" {
+        result.unicodeScalars.append(scalar)
+      } else {
+        appendCode(of: scalar, to: &result)
+      }
+    }
+    return result
+  }
+
+  /// Returns the value of a cell.
+  ///
+  /// - Numbers and booleans are themselves, except those that a program in the browser would round:
+  ///   they are strings, as are `nan`, `inf` and `-inf`.
+  /// - Decimal numbers, UUIDs, texts and JSON values are strings, binary data is a string of
+  ///   hexadecimal digits. If the value is too long, it is an object with the beginning of the text
+  ///   and the number of bytes of the value.
+  /// - Dates are the seconds since the start of 2001.
+  /// - A reference is the ID of the object. A to-many relationship is an array of the number of
+  ///   members and the IDs of the first ones.
+  static func cell(_ value: ObjectValue, memberCount: Int) -> String {
+    switch value {
+    case .null: return "null"
+    case .object(let id): return string(id.shortText)
+    case .objects(let ids):
+      return "[" + (["\(memberCount)"] + ids.map { string($0.shortText) }).joined(separator: ",")
+        + "]"
+    case .value(.bool(let value), _): return "\(value)"
+    case .value(.integer(let value), _):
+      // Numbers in JavaScript have 53 bits.
+      return value.magnitude < 1 << 53 ? "\(value)" : "\"\(value)\""
+    case .value(.largeInteger(let value), _): return "\"\(value)\""
+    case .value(.double(bits: let bits), .float): return number(Float(Double(bitPattern: bits)))
+    case .value(.double(bits: let bits), _), .value(.date(bits: let bits), _):
+      return number(Double(bitPattern: bits))
+    case .value(.bytes(let bytes), .bytes):
+      let text = KeyNotation.hexadecimal(Array(bytes.prefix(dataByteLimit)))
+      return bytes.count > dataByteLimit ? cut(string(text), bytes.count) : string(text)
+    case .value: return self.text(value.text ?? "")
+    }
+  }
+
+  private static func number(_ value: some BinaryFloatingPoint & CustomStringConvertible) -> String
+  {
+    value.isFinite ? "\(value)" : "\"\(value)\""
+  }
+
+  private static func text(_ text: String) -> String {
+    let byteCount = text.utf8.count
+    guard byteCount > textByteLimit else { return string(text) }
+    // The text is cut between scalars, because a single character may be arbitrarily long.
+    var end = text.utf8.index(text.startIndex, offsetBy: textByteLimit)
+    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+    return cut(string(String(text.unicodeScalars[..<end])), byteCount)
+  }
+
+  private static func cut(_ beginning: String, _ byteCount: Int) -> String {
+    "{\"text\":\(beginning),\"bytes\":\(byteCount)}"
+  }
+
+  // MARK: Escaping
+
+  private static func append(_ scalars: String.UnicodeScalarView, to result: inout String) {
+    for scalar in scalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      default:
+        if isPlain(scalar) {
+          result.unicodeScalars.append(scalar)
+        } else {
+          appendCode(of: scalar, to: &result)
+        }
+      }
+    }
+  }
+
+  /// Returns whether a character stands for itself in a string.
+  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "\"", "\\", "<", ">", "&": false
+    case " "..."~": true
+    default: VisibleText.isVisible(scalar)
+    }
+  }
+
+  private static func appendCode(of scalar: Unicode.Scalar, to result: inout String) {
+    for unit in String(scalar).utf16 {
+      let digits = String(unit, radix: 16, uppercase: true)
+      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/// Text from a store in HTML and SVG.
+enum HTMLText {
+  /// Returns a text for the content of an element or for a quoted attribute, with its invisible
+  /// characters shown as codes.
+  static func visible(_ text: String) -> String { escaped(QuotedText.escaped(text)) }
+
+  /// Returns the text with the characters escaped that are markup.
+  ///
+  /// The method looks at scalars, because a character may consist of markup and a combining mark.
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "'": result += "&#39;"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

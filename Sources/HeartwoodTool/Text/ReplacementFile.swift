@@ -1,0 +1,100 @@
+import Foundation
+
+/// A new file that replaces an older one only when it is complete.
+///
+/// Until then it has another name in the same directory.
+final class ReplacementFile {
+  private let path: String
+  private let handle: FileHandle
+  private var pending = Data()
+  private var byteCount = 0
+  private static let chunkByteCount = 256 << 10
+
+  private init(_ path: String, _ handle: FileHandle) {
+    (self.path, self.handle) = (path, handle)
+  }
+
+  /// Writes a file with `body`.
+  ///
+  /// If `body` or writing fails, no new file is left, and an older one is unchanged.
+  ///
+  /// - Returns: The number of bytes of the file.
+  static func write(to path: String, _ body: (ReplacementFile) throws -> Void) throws -> Int {
+    try replace(path) { temporary in
+      let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      guard descriptor >= 0 else { throw failure(path, systemError) }
+      let file = ReplacementFile(path, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+      try body(file)
+      try file.close()
+      return file.byteCount
+    }
+  }
+
+  /// Replaces a file by the one that `body` creates at the path that it receives.
+  ///
+  /// If `body` fails, no new file is left, and an older one is unchanged.
+  static func replace<R>(_ path: String, _ body: (String) throws -> R) throws -> R {
+    // Replacing a symbolic link would leave the file unchanged to which it leads.
+    let target = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    let mode = try replaceableMode(of: target.path)
+    let directory = target.deletingLastPathComponent()
+    let temporary = directory.appendingPathComponent(".heartwoodctl-\(UUID().uuidString)").path
+    do {
+      let result = try body(temporary)
+      // The new file must not be readable for more users than the older one.
+      if let mode { chmod(temporary, mode) }
+      guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
+      return result
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+  }
+
+  /// Writes text at the end of the file.
+  func write(_ text: String) throws(ToolFailure) { try write(Data(text.utf8)) }
+
+  /// Writes text in UTF-8 at the end of the file.
+  func write(_ text: Data) throws(ToolFailure) {
+    pending.append(text)
+    if pending.count >= Self.chunkByteCount { try flush() }
+  }
+
+  private func flush() throws(ToolFailure) {
+    do {
+      try handle.write(contentsOf: pending)
+    } catch {
+      throw Self.failure(path, error.localizedDescription)
+    }
+    byteCount += pending.count
+    pending.removeAll(keepingCapacity: true)
+  }
+
+  private func close() throws(ToolFailure) {
+    try flush()
+    do {
+      try handle.synchronize()
+      try handle.close()
+    } catch {
+      throw Self.failure(path, error.localizedDescription)
+    }
+  }
+
+  /// Returns the permissions of an existing file, or `nil` if there is none.
+  ///
+  /// - Throws: A ``ToolFailure`` if it is a directory or a device, which must not be replaced.
+  private static func replaceableMode(of path: String) throws(ToolFailure) -> mode_t? {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return nil }
+    guard facts.st_mode & S_IFMT == S_IFREG else {
+      throw failure(path, "It is not a regular file.")
+    }
+    return facts.st_mode & 0o777
+  }
+
+  private static var systemError: String { String(cString: strerror(errno)) + "." }
+
+  private static func failure(_ path: String, _ reason: String) -> ToolFailure {
+    .refused("\(path) could not be written: \(reason) Use another file.")
+  }
+}
