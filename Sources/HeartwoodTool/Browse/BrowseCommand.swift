@@ -10,10 +10,11 @@ enum BrowseCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let path = invocation[.html] ?? ""
     try ObjectAccess.withObjects(invocation) { objects, store in
-      try requireOutside(invocation.path, path)
       let page = try BrowsePage(
         of: objects, store, invocation.path, limit: invocation.limit ?? defaultLimit)
-      let byteCount = try ReplacementFile.write(to: path) { try page.write(to: $0) }
+      let byteCount = try ReplacementFile.write(to: path, outside: invocation.path) {
+        try page.write(to: $0)
+      }
       let (included, total) = (page.includedRowCount, page.rowCount)
       let rows =
         included == total
@@ -25,16 +26,5 @@ enum BrowseCommand {
       // Flush now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
-  }
-
-  /// Throws an error if the page would be among the files of the store and could replace one.
-  private static func requireOutside(_ store: String, _ path: String) throws(ToolFailure) {
-    func resolved(_ path: String) -> String {
-      URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    }
-    let directory = URL(fileURLWithPath: resolved(path)).deletingLastPathComponent().path
-    guard directory == resolved(store) else { return }
-    throw .refused(
-      "\(path) is in the directory of the store. Use --html with a file in another directory.")
   }
 }

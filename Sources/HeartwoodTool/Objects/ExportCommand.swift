@@ -24,7 +24,7 @@ enum ExportCommand {
         return try output.flush()
       }
       var count = 0
-      _ = try ReplacementFile.write(to: path) { file in
+      _ = try ReplacementFile.write(to: path, outside: invocation.path) { file in
         count = try objects.export(query, as: format) { try file.write($0) }
       }
       try output.line(
@@ -43,7 +43,7 @@ extension ExportCommand {
     let progress = TerminalProgress()
     let count = try ObjectAccess.withObjects(invocation) { objects, _ in
       do {
-        return try ReplacementFile.replace(path) { temporary in
+        return try ReplacementFile.replace(path, outside: invocation.path) { temporary in
           try SQLiteExport(objects) { progress.show("exporting", elementCount: $0) }
             .write(to: temporary)
         }

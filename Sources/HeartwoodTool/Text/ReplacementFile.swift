@@ -19,8 +19,10 @@ final class ReplacementFile {
   /// If `body` or writing fails, no new file is left, and an older one is unchanged.
   ///
   /// - Returns: The number of bytes of the file.
-  static func write(to path: String, _ body: (ReplacementFile) throws -> Void) throws -> Int {
-    try replace(path) { temporary in
+  static func write(
+    to path: String, outside store: String, _ body: (ReplacementFile) throws -> Void
+  ) throws -> Int {
+    try replace(path, outside: store) { temporary in
       let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
       guard descriptor >= 0 else { throw failure(path, systemError) }
       let file = ReplacementFile(path, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
@@ -33,11 +35,19 @@ final class ReplacementFile {
   /// Replaces a file by the one that `body` creates at the path that it receives.
   ///
   /// If `body` fails, no new file is left, and an older one is unchanged.
-  static func replace<R>(_ path: String, _ body: (String) throws -> R) throws -> R {
+  ///
+  /// - Parameter store: The directory of a store, whose files must not be replaced.
+  static func replace<R>(
+    _ path: String, outside store: String, _ body: (String) throws -> R
+  ) throws -> R {
     // Replacing a symbolic link would leave the file unchanged to which it leads.
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     let mode = try replaceableMode(of: target.path)
     let directory = target.deletingLastPathComponent()
+    guard directory.path != URL(fileURLWithPath: store).resolvingSymlinksInPath().path else {
+      throw ToolFailure.refused(
+        "\(path) is in the directory of the store. Use a file in another directory.")
+    }
     let temporary = directory.appendingPathComponent(".heartwoodctl-\(UUID().uuidString)").path
     do {
       let result = try body(temporary)
