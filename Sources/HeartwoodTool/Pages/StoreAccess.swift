@@ -22,6 +22,8 @@ enum StoreAccess {
     options.isReadOnly = purpose == .reading
     // With buffered access, I/O errors are thrown instead of ending the process with a signal.
     options.access = .buffered
+    // Commands read most pages once, so a larger cache would only take memory.
+    options.cacheByteCount = 16 << 20
     let store = try Store(at: path, options: options)
     do {
       let result = try body(store)
