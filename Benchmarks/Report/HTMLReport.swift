@@ -215,13 +215,14 @@ extension String {
   /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
-    for character in self {
-      switch character {
+    // Look at scalars, because a character may consist of markup and a combining mark.
+    for scalar in unicodeScalars {
+      switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
-      default: result.append(character)
+      default: result.unicodeScalars.append(scalar)
       }
     }
     return result

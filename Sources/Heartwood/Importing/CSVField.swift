@@ -1,7 +1,7 @@
 /// Fields of comma-separated values, as in RFC 4180.
 package enum CSVField {
-  /// Returns the text of a field: nothing for `nil`, and a text in quotation marks if it is empty or
-  /// contains a separator.
+  /// Returns the text of a field: nothing for `nil`, and a text in quotation marks if it is empty
+  /// or contains a separator.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {

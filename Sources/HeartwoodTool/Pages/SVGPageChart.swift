@@ -40,18 +40,18 @@ struct SVGPageChart {
     let rowCount = (map.cells.count + Self.columnCount - 1) / Self.columnCount
     let mapBottom = Self.mapTop + rowCount * Self.pitch
     let height = mapBottom + 250
-    let title = Self.escaped(QuotedText.escaped(name))
+    let title = HTMLText.visible(name)
     let parts = [
       """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Self.width) \(height)" \
       width="\(Self.width)" height="\(height)" role="img" aria-labelledby="title summary">
       <title id="title">Page usage of \(title)</title>
-      <desc id="summary">\(Self.escaped(sum.headline))</desc>
+      <desc id="summary">\(HTMLText.escaped(sum.headline))</desc>
       \(Self.style)
       <rect class="paper" width="\(Self.width)" height="\(height)" rx="12"/>
       """,
       Self.text(title, Self.margin, 52, "title"),
-      Self.text(Self.escaped(sum.headline), Self.margin, 76, "faint"),
+      Self.text(HTMLText.escaped(sum.headline), Self.margin, 76, "faint"),
       bar, squares,
       Self.text(scale, Self.margin, mapBottom + 20, "faint"),
       legend(top: mapBottom + 60), leaves(top: mapBottom + 60), "</svg>", "",
@@ -184,10 +184,6 @@ struct SVGPageChart {
   /// Returns a number as text, with one decimal place unless it is an integer.
   private static func number(_ value: Double) -> String {
     value == value.rounded() ? "\(Int(value))" : String(format: "%.1f", value)
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
   }
 
   private static let style = """
