@@ -21,13 +21,17 @@ struct ShellTerminalTests {
     try terminal.expect("name  nil  number")
     terminal.type("ame == \"P1\"' --columns weight\r")
     try terminal.expect("10.5")
+    // Between lines, the terminal edits what is typed.
+    try terminal.expect("> ")
     // The line of the history, with its end removed and another one typed.
     terminal.type("\u{1B}[A\u{17}team.name\r")
     try terminal.expect("Blues")
+    try terminal.expect("> ")
     terminal.type("pin 77\u{3}")
     try terminal.expect("^C")
     terminal.type("nonsense\r")
     try terminal.expect("There is no command nonsense")
+    try terminal.expect("> ")
     terminal.type("\u{4}")
     #expect(try terminal.exitCode() == 0)
     let history = home.path(of: ".local/state/heartwoodctl/history")
