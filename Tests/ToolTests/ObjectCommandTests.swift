@@ -62,6 +62,13 @@ struct ObjectCommandTests {
     #expect(all[5]["id"] as? String == "Captain/1")
     #expect(all[4]["team"] is NSNull)
     #expect(all[0]["team"] as? String == "Team/1")
+    let conditions = try rows(
+      store.run(
+        "query", "Team", "ANY players.number == 1", "--json", "--columns",
+        "name,ANY players.weight > 20,ALL players.weight > 20", "--sort",
+        "players.@max.weight"))
+    #expect(conditions.map { $0["ANY players.weight > 20"] as? Bool } == [true])
+    #expect(conditions.map { $0["ALL players.weight > 20"] as? Bool } == [false])
     let page = try rows(
       store.run("query", "Player", "--json", "--sort", "name", "--limit", "2", "--offset", "3"))
     #expect(page.map { $0["name"] as? String } == ["P3", "P4"])

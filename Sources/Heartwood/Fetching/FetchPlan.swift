@@ -48,6 +48,7 @@ struct FetchPlan {
         try order.following(FetchOrder.Keys(values: position.values, number: number), first))
     }
     let conditions = try terms.map { try resolver.condition($0) }
+    resolver.reserve(variableCount: request.named?.variableCount ?? 1)
     limit = request.end
     resolved = ResolvedRequest(entity, storages, terms, conditions, resolver)
   }

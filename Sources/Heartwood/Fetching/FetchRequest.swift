@@ -47,6 +47,8 @@ public struct FetchRequest<M: ManagedObject> {
     let name: String
     /// The paths of the properties by which the objects are sorted, most significant first.
     let order: [(path: String, isReversed: Bool)]
+    /// The number of variables that the expressions of columns need.
+    var variableCount = 1
   }
 
   /// Creates a request.

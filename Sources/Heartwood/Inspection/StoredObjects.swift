@@ -71,7 +71,7 @@ package final class StoredObjects {
   package func forEachRow(
     of query: ObjectQuery, _ columns: [String], _ body: @escaping ([ObjectValue]) throws -> Void
   ) throws {
-    let request = try query.request()
+    var request = try query.request()
     let entity = try request.entity(in: model.schema)
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     let terms = try columns.map { try resolver.resolve(try FormatParser.expression($0, [])) }
@@ -85,6 +85,7 @@ package final class StoredObjects {
             + "\(column).@count or another summary.")
       }
     }
+    request.named?.variableCount = resolver.variableCount
     let types = terms.map(\.type)
     let properties = terms.map(\.property)
     let space = model.space

@@ -210,6 +210,9 @@ final class QueryResolver {
     return try body()
   }
 
+  /// Ensures that scopes also have room for the variables of other expressions.
+  func reserve(variableCount count: Int) { variableCount = max(variableCount, count) }
+
   /// Records that the predicate depends on objects of an entity.
   func recordReference(_ entity: EntityDescription) {
     if !referencedEntities.contains(where: { $0 === entity }) { referencedEntities.append(entity) }
