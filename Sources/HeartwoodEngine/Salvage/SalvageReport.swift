@@ -15,6 +15,8 @@ package struct SalvageReport: Sendable {
     package var name: String
     /// Whether the name was lost with its row in the catalog.
     package var hasLostName = false
+    /// Whether the entries were computed again from others, so that none can be missing.
+    package var isRebuilt = false
     /// The number of entries that came back.
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
@@ -34,7 +36,7 @@ package struct SalvageReport: Sendable {
 
     /// Whether every entry came back, and nothing else.
     package var isComplete: Bool {
-      !hasLostName && missingRangeCount == 0 && damagedValueCount == 0 && doubtfulCount == 0
+      isRebuilt || !hasLostName && missingRangeCount == 0 && damagedValueCount == 0 && doubtfulCount == 0
         && misplacedCount == 0 && expectedCount == entryCount
     }
 
