@@ -108,28 +108,26 @@ struct SalvageCommandTests {
   @Test func `names missing objects by their IDs`() throws {
     let objects = try SalvageObjects()
     let before = try books(of: objects)
-    let (leaf, rows) = try middleLeaf(of: "objects.", objects.fixture)
+    let (leaf, rows) = try middleLeaf(of: objects.fixture)
     var bytes = try objects.fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + Int(leaf) * 4096 + 2000] ^= 1
     try objects.fixture.write(bytes, to: "pages")
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
-    #expect(run.lines.contains { $0.hasSuffix("/\(rows.lowerBound) … \(rows.entity)/\(rows.upperBound)") })
+    let range = "  Book/\(rows.lowerBound) … Book/\(rows.upperBound)"
+    #expect(run.lines.contains(range))
     let after = try expectConsistent(target(objects.fixture))
     #expect(before.count - after.count == rows.upperBound - rows.lowerBound + 1)
   }
 
-  /// A run of rows of one entity.
+  /// A run of rows.
   private struct Rows {
-    let entity: String
     let lowerBound: Int
     let upperBound: Int
   }
 
   /// Returns a leaf of the books that is neither the first nor the last one, and its rows.
-  private func middleLeaf(
-    of prefix: String, _ fixture: StoreFixture
-  ) throws -> (PageNumber, Rows) {
+  private func middleLeaf(of fixture: StoreFixture) throws -> (PageNumber, Rows) {
     try fixture.run { store in
       try store.checkpoint()
       let snapshot = try store.snapshot()
@@ -150,7 +148,7 @@ struct SalvageCommandTests {
           return try decoder.decodeInteger(as: Int.self)
         }
         leaves.append(
-          (page, Rows(entity: "Book", lowerBound: numbers[0], upperBound: numbers[1])))
+          (page, Rows(lowerBound: numbers[0], upperBound: numbers[1])))
       }
       let sorted = leaves.sorted { $0.1.lowerBound < $1.1.lowerBound }
       #expect(sorted.count > 2)

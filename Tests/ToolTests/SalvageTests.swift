@@ -121,7 +121,8 @@ struct SalvageTests {
     #expect(report.isComplete)
   }
 
-  @Test(arguments: forms) func `names keyspaces without a catalog by their trees`(form: Form) throws {
+  @Test(arguments: forms) func `names keyspaces without a catalog by their trees`(form: Form) throws
+  {
     var sample = try form.sample()
     var generator = SeededGenerator(seed: form.seed)
     sample.destroy([1], &generator)

@@ -121,8 +121,9 @@ package final class ObjectRepair {
     }
     var names: [String: String] = [:]
     for keyspace in report.keyspaces {
-      guard ["objects.", "index.", "unique.", "edges.", "lists.", "orders.", "heartwood."]
-        .contains(where: { keyspace.name.hasPrefix($0) })
+      guard
+        ["objects.", "index.", "unique.", "edges.", "lists.", "orders.", "heartwood."]
+          .contains(where: { keyspace.name.hasPrefix($0) })
       else { continue }
       names[keyspace.name] = "lost.\(keyspace.name)"
     }

@@ -32,7 +32,8 @@ struct KeyInterval {
       var (low, high) = (0, accepted.count)
       while low < high {
         let middle = (low + high) / 2
-        if accepted[middle].last.precedes(interval.first) { low = middle + 1 } else { high = middle }
+        let isBefore = accepted[middle].last.precedes(interval.first)
+        if isBefore { low = middle + 1 } else { high = middle }
       }
       guard low == accepted.count || interval.last.precedes(accepted[low].first) else { continue }
       accepted.insert(interval, at: low)

@@ -141,8 +141,9 @@ struct SalvageLog {
     guard let segment = table[geometry.segment(of: frame)] else { return nil }
     let block = ByteBlock(count: geometry.pageByteCount)
     defer { block.keep() }
-    guard try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
-      == block.bytes.count,
+    guard
+      try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
+        == block.bytes.count,
       let record = PageRecord(block.bytes.bytes, page: page, seed: seed), record.frame == frame
     else { return nil }
     return record

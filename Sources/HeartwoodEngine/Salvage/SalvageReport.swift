@@ -36,8 +36,9 @@ package struct SalvageReport: Sendable {
 
     /// Whether every entry came back, and nothing else.
     package var isComplete: Bool {
-      isRebuilt || !hasLostName && missingRangeCount == 0 && damagedValueCount == 0 && doubtfulCount == 0
-        && misplacedCount == 0 && expectedCount == entryCount
+      if isRebuilt { return true }
+      return !hasLostName && missingRangeCount == 0 && damagedValueCount == 0
+        && doubtfulCount == 0 && misplacedCount == 0 && expectedCount == entryCount
     }
 
     mutating func append(_ range: MissingRange) {

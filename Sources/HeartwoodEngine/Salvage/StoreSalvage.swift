@@ -79,12 +79,20 @@ package struct StoreSalvage {
   private func requireClosed() throws(StorageError) {
     guard let locks = try files.open(source + "/locks", .read) else { return }
     let presence = LockByte.presenceReadWrite..<(LockByte.presenceReadOnly + 1)
-    guard try locks.lockedByOthers(in: presence) == nil else {
-      throw StorageError(
-        .busy, "A process has the damaged store open. Close it in all processes, then try again.",
-        file: source)
+    let start = SystemThread.monotonicMilliseconds
+    while try locks.lockedByOthers(in: presence) != nil {
+      // A process that is just closing the store releases its locks last.
+      guard SystemThread.monotonicMilliseconds - start < Self.closingMilliseconds else {
+        throw StorageError(
+          .busy,
+          "A process has the damaged store open. Close it in all processes, then try again.",
+          file: source)
+      }
+      SystemThread.sleep(milliseconds: 10)
     }
   }
+
+  private static let closingMilliseconds: UInt64 = 500
 
   /// Returns an estimate of how many pages are read while the store is scanned and then copied.
   private func estimatedPageCount() throws(StorageError) -> Int {
