@@ -58,7 +58,7 @@ struct SalvageCommandTests {
     let before = try books(of: objects)
     let run = try salvage(objects.fixture)
     run.expectFine()
-    #expect(run.lines.last == "complete: nothing is missing")
+    #expect(run.output.hasSuffix("\ncomplete: nothing is missing\n"))
     #expect(try expectConsistent(target(objects.fixture)) == before)
     // The new store exists now.
     try salvage(objects.fixture).expectComplaint("already exists", exitCode: 1)

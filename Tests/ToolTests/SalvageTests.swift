@@ -160,6 +160,48 @@ struct SalvageTests {
     #expect(!report.isComplete)
   }
 
+  /// Destroys pages of all kinds, and bytes at random positions of all files.
+  @Test(arguments: forms, [1, 5, 30])
+  func `brings back nothing else, whatever is damaged`(form: Form, percent: Int) throws {
+    let original = try form.sample()
+    var generator = SeededGenerator(seed: form.seed &+ UInt64(percent))
+    for round in 0..<TestScale.pick(quick: 3, all: 10) {
+      var sample = original
+      let lost = Set(sample.usedPages.filter { _ in generator.below(100) < percent })
+      sample.destroy(lost, &generator)
+      let names = sample.files.keys.sorted()
+      for _ in 0..<round {
+        let name = names[generator.below(names.count)]
+        let count = sample.files[name]?.count ?? 0
+        guard count > 0 else { continue }
+        let offset = generator.below(count)
+        sample.overwrite(name, offset, 1 + generator.below(600), &generator)
+      }
+      let (report, contents) = try sample.salvaged()
+      guard report.generation.frame == sample.generation else {
+        #expect(report.hasLostCommits, "round \(round)")
+        continue
+      }
+      let doubtfulCount = report.keyspaces.reduce(0) { $0 + $1.doubtfulCount }
+      let lostNames = Set(report.keyspaces.filter(\.hasLostName).map(\.name))
+      let foreign = contents.filter {
+        !lostNames.contains($0.key.keyspace) && sample.contents[$0.key] != $0.value
+      }
+      #expect(foreign.count <= doubtfulCount, "round \(round)")
+      if report.isComplete { #expect(contents == sample.contents, "round \(round)") }
+      guard round == 0 else { continue }
+      // Only pages were destroyed, so everything on the others must be there.
+      let found = Set(report.keyspaces.map(\.name))
+      let absent = sample.contents.filter { entry, value in
+        guard found.contains(entry.keyspace), let location = sample.locations[entry],
+          !lost.contains(location.leaf), lost.isDisjoint(with: location.overflowPages)
+        else { return false }
+        return contents[entry] != value
+      }
+      #expect(absent.count <= doubtfulCount, "round \(round)")
+    }
+  }
+
   @Test(arguments: forms) func `needs no header slot`(form: Form) throws {
     let original = try form.sample()
     var generator = SeededGenerator(seed: form.seed)

@@ -45,10 +45,10 @@ package final class ObjectRepair {
     do {
       return try repair(store, &report)
     } catch let error as StorageError where error.kind == .corrupt {
-      report.hasLostNames = true
+      report.hasInconsistentObjects = true
       report.notes.append("The objects could not be repaired: \(error)")
     } catch let error as ObjectGraphError {
-      report.hasLostNames = true
+      report.hasInconsistentObjects = true
       report.notes.append("The objects could not be repaired: \(error.message)")
     }
     return nil

@@ -53,7 +53,7 @@ struct PageFileScan {
   ) throws(StorageError) {
     var records: [PageRecord?] = []
     var newest: FrameNumber = 0
-    let length = try file?.byteCount() ?? 0
+    let length = try file.map { file throws(StorageError) in try Self.credibleByteCount(file) } ?? 0
     let available =
       length > Geometry.firstPageOffset
       ? (length - Geometry.firstPageOffset) >> UInt64(geometry.pageShift) : 0
@@ -82,4 +82,18 @@ struct PageFileScan {
     self.records = records
     newestFrame = newest
   }
+
+  /// Returns the length of a file, without the holes at the end of one that consists mostly of
+  /// holes.
+  ///
+  /// A damaged file system may report any length, and each page needs memory.
+  private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
+    let length = try file.byteCount()
+    guard length > plainByteCount else { return length }
+    let (most, isLarge) = try file.allocatedByteCount().multipliedReportingOverflow(by: 64)
+    return isLarge ? length : min(length, max(most, plainByteCount))
+  }
+
+  /// The length of a file that is read without a check for holes.
+  private static let plainByteCount: UInt64 = 1 << 30
 }

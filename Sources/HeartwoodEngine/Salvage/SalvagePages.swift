@@ -26,7 +26,7 @@ final class SalvagePages {
     let found = try SalvageIdentity(of: directory, in: files, names)
     notes = found.notes
     geometry = found.geometry
-    let foreign = try Self.foreignSegments(found, directory, files, names)
+    let (foreign, first) = try Self.foreignSegments(found, directory, files, names)
     if !foreign.isEmpty {
       notes.append(
         "\(foreign.sorted().joined(separator: ", ")) do not belong to the log of this store.")
@@ -35,7 +35,7 @@ final class SalvagePages {
     let log = LogFiles(
       fileSystem: visible, directory: directory, geometry: found.geometry,
       identity: found.identity, isMapped: false, isWritable: false)
-    let table = try log.openAll(from: 0, isMapped: false)
+    let table = try log.openAll(from: first, isMapped: false)
     let pages = try files.open(directory + "/pages", .read)
     if pages == nil { notes.append("The page file is missing.") }
     // The header slots limit the pages to read, in case the file is far longer. If one of them is
@@ -58,10 +58,11 @@ final class SalvagePages {
     applyBitmaps()
   }
 
-  /// Returns the names of segment files that are of another store, or too far from the others.
+  /// Returns the names of segment files that are of another store or too far from the others, and
+  /// the number of the first segment of this store.
   private static func foreignSegments(
     _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
-  ) throws(StorageError) -> Set<String> {
+  ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
     var foreign: Set<String> = []
     var numbers: [UInt64: String] = [:]
     for name in names where name.hasPrefix("wal-") {
@@ -82,7 +83,7 @@ final class SalvagePages {
     for (number, name) in numbers where number - first > Limits.maxSegmentSpan {
       foreign.insert(name)
     }
-    return foreign
+    return (foreign, first == .max ? 0 : first)
   }
 
   /// Returns the durable generation according to the counters file, or 0 if it shows none.

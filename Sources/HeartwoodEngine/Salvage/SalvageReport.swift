@@ -69,11 +69,14 @@ package struct SalvageReport: Sendable {
   package var hasLostNames = false
   /// Whether commits after the generation are lost.
   package var hasLostCommits = false
+  /// Whether objects may be inconsistent, because the data that describes them is damaged.
+  package var hasInconsistentObjects = false
   /// Facts about the damage, each in one sentence.
   package var notes: [String] = []
 
   /// Whether the new store contains everything that the newest generation contained.
   package var isComplete: Bool {
-    !hasLostNames && !hasLostCommits && keyspaces.allSatisfy(\.isComplete)
+    !hasLostNames && !hasLostCommits && !hasInconsistentObjects
+      && keyspaces.allSatisfy(\.isComplete)
   }
 }

@@ -15,6 +15,7 @@ struct SalvagedCatalog {
   /// Whether rows may be lost.
   private(set) var hasLostNames = false
   private(set) var notes: [String] = []
+  private var names: Set<String> = []
 
   /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
   ///
@@ -61,10 +62,12 @@ struct SalvagedCatalog {
       case .nextTree: break
       case .tree(let tree):
         // Each tree has one row, and each name belongs to one tree.
-        let isNew =
-          tree.tree != Catalog.root.tree && found[tree.tree] == nil
-          && !found.values.contains { $0.name == tree.name }
-        if isNew { found[tree.tree] = tree } else { areValid = false }
+        let isNew = tree.tree != Catalog.root.tree && found[tree.tree] == nil
+        if isNew, names.insert(tree.name).inserted {
+          found[tree.tree] = tree
+        } else {
+          areValid = false
+        }
       }
     }
     return areValid
@@ -89,7 +92,6 @@ struct SalvagedCatalog {
   private mutating func addLostTrees(
     _ nodes: [TreeID: [PageNumber]], to found: inout [TreeID: Tree]
   ) {
-    let names = Set(found.values.map(\.name))
     let lost = nodes.keys.filter { $0 != Catalog.root.tree && found[$0] == nil }
     for tree in lost {
       var name = "lost.\(tree)"
