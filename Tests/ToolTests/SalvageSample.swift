@@ -157,19 +157,25 @@ struct SalvageSample {
   /// Returns whether the newest version of a page is in the page file.
   func isInPageFile(_ page: PageNumber) -> Bool { frames[page] == 0 }
 
-  /// Destroys pages wherever their newest version is stored.
+  /// Destroys the newest version of pages, and leaves older versions of them in the page file.
   mutating func destroy(_ pages: Set<PageNumber>, _ generator: inout SeededGenerator) {
     for page in pages.sorted() {
       let frame = frames[page] ?? 0
-      var positions: [(String, UInt64)] = [("pages", geometry.offset(ofPage: page))]
-      if frame != 0 {
-        positions.append(
-          (geometry.segmentName(geometry.segment(of: frame)), geometry.offset(of: frame)))
+      let offset = Int(geometry.offset(ofPage: page))
+      if frame == 0 || storedFrame(at: offset) == frame {
+        overwrite("pages", offset, geometry.pageByteCount, &generator)
       }
-      for (name, offset) in positions {
-        overwrite(name, Int(offset), geometry.pageByteCount, &generator)
-      }
+      guard frame != 0 else { continue }
+      overwrite(
+        geometry.segmentName(geometry.segment(of: frame)), Int(geometry.offset(of: frame)),
+        geometry.pageByteCount, &generator)
     }
+  }
+
+  /// Returns the frame in the header of a page in the page file, or 0 if there is no page.
+  private func storedFrame(at offset: Int) -> FrameNumber {
+    guard let bytes = files["pages"], offset + 16 <= bytes.count else { return 0 }
+    return bytes.withBytes { $0.load64(offset + PageLayout.frame.offset) }
   }
 
   /// Overwrites bytes with zeros, random bytes or a single flipped bit.
