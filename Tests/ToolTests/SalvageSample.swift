@@ -157,19 +157,32 @@ struct SalvageSample {
   /// Returns whether the newest version of a page is in the page file.
   func isInPageFile(_ page: PageNumber) -> Bool { frames[page] == 0 }
 
-  /// Destroys the newest version of pages, and leaves older versions of them in the page file.
+  /// Destroys every copy of the newest version of pages, and leaves older versions of them in the
+  /// page file.
   mutating func destroy(_ pages: Set<PageNumber>, _ generator: inout SeededGenerator) {
     for page in pages.sorted() {
-      let frame = frames[page] ?? 0
       let offset = Int(geometry.offset(ofPage: page))
-      if frame == 0 || storedFrame(at: offset) == frame {
-        overwrite("pages", offset, geometry.pageByteCount, &generator)
-      }
-      guard frame != 0 else { continue }
+      let stored = storedFrame(at: offset)
+      let frame = frames[page] == 0 ? stored : frames[page] ?? 0
+      if stored == frame { overwrite("pages", offset, geometry.pageByteCount, &generator) }
       overwrite(
         geometry.segmentName(geometry.segment(of: frame)), Int(geometry.offset(of: frame)),
         geometry.pageByteCount, &generator)
     }
+  }
+
+  /// Destroys the pages in the page file that are also in the log, and returns their number.
+  mutating func destroyCopies(_ generator: inout SeededGenerator) -> Int {
+    var count = 0
+    for page in usedPages {
+      let offset = Int(geometry.offset(ofPage: page))
+      let frame = storedFrame(at: offset)
+      guard frame != 0, files[geometry.segmentName(geometry.segment(of: frame))] != nil
+      else { continue }
+      overwrite("pages", offset, geometry.pageByteCount, &generator)
+      count += 1
+    }
+    return count
   }
 
   /// Returns the frame in the header of a page in the page file, or 0 if there is no page.

@@ -113,6 +113,16 @@ struct SalvageTests {
     }
   }
 
+  @Test(arguments: forms) func `finds checkpointed pages in the log`(form: Form) throws {
+    var sample = try form.sample()
+    var generator = SeededGenerator(seed: form.seed)
+    let count = sample.destroyCopies(&generator)
+    let (report, contents) = try sample.salvaged()
+    // Images whose group headers are in deleted segments cannot be attributed to a generation.
+    #expect(report.damagedPageCount < count)
+    #expect(contents.allSatisfy { sample.contents[$0.key] == $0.value })
+  }
+
   @Test(arguments: forms) func `needs no branch`(form: Form) throws {
     var sample = try form.sample()
     var generator = SeededGenerator(seed: form.seed)

@@ -6,6 +6,8 @@
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
+  /// The frames of images that are also in the page file, unless it is damaged there.
+  private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of a page in the page file that is not in `index`.
   private(set) var checkpointed: FrameNumber
@@ -72,7 +74,39 @@ struct SalvageLog {
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
     try lookBehind(walk.watermark)
+    try followBackwards(from: header.checkpointed)
     return true
+  }
+
+  /// Finds images from before the checkpoint, whose segments have not been deleted yet.
+  ///
+  /// Each group contains the digest of the group before it. Following these digests back from the
+  /// one in the header slot therefore leads to the newest image of each page in the page file.
+  private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
+    var groups: [UInt64: GroupHeader] = [:]
+    try forEachHeader(from: 0) { header, digest in
+      if header.frame <= end.frame { groups[digest] = header }
+    }
+    var voids: [VoidRange] = []
+    var digest = end.digest
+    while let group = groups.removeValue(forKey: digest) {
+      voids += group.voids
+      var images: [(page: PageNumber, frame: FrameNumber)] = []
+      var frame = group.frame
+      for image in group.images {
+        frame = geometry.next(after: frame)
+        images.append((image.page, frame))
+      }
+      for (page, frame) in images.reversed()
+      where checkpointedIndex.frame(of: page) == 0
+        && !voids.contains(where: { $0.first <= frame && frame <= $0.last })
+      {
+        checkpointedIndex.set(page, to: frame)
+      }
+      // Void ranges concern only their own transaction.
+      if group.ordinal == 0 { voids = [] }
+      digest = group.previous
+    }
   }
 
   private struct Walk {
@@ -154,7 +188,7 @@ struct SalvageLog {
     var watermark = known
     let stop = geometry.next(after: point.frame)
     var newest: FrameNumber = 0
-    try forEachHeader(from: stop) { header in
+    try forEachHeader(from: stop) { header, _ in
       watermark = max(watermark, header.durableUpTo)
       newest = max(newest, header.frame)
     }
@@ -165,9 +199,9 @@ struct SalvageLog {
         + "lost, at least up to frame \(watermark).")
   }
 
-  /// Calls `body` with each intact group header and footer from `first` on.
+  /// Calls `body` with each intact group header from `first` on, and its digest.
   private func forEachHeader(
-    from first: FrameNumber, _ body: (GroupHeader) -> Void
+    from first: FrameNumber, _ body: (GroupHeader, _ digest: UInt64) -> Void
   ) throws(StorageError) {
     let block = ByteBlock(count: geometry.pageByteCount)
     defer { block.keep() }
@@ -179,7 +213,7 @@ struct SalvageLog {
             == block.bytes.count,
           let found = GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
         else { continue }
-        body(found.header)
+        body(found.header, found.digest)
       }
     }
   }
@@ -193,7 +227,7 @@ struct SalvageLog {
   /// generation, and its end is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []
-    try forEachHeader(from: 0) { header in
+    try forEachHeader(from: 0) { header, _ in
       if header.ordinal == 0, header.base == header.frame { starts.append(header) }
     }
     var reached: FrameNumber = 0

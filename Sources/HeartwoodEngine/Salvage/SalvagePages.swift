@@ -101,7 +101,7 @@ final class SalvagePages {
   /// Reads the page images in the log, and returns the records and the locations of all pages.
   ///
   /// A page whose image in the log is damaged is still intact if a checkpoint has written the same
-  /// image to the page file.
+  /// image to the page file, and vice versa.
   private static func locate(
     _ count: Int, _ chosen: SalvageLog, _ scan: PageFileScan, _ report: (Int) -> Void
   ) throws(StorageError) -> (records: [PageRecord?], index: PageIndex) {
@@ -114,7 +114,11 @@ final class SalvagePages {
       let stored = number < scan.records.count ? scan.records[number] : nil
       let frame = chosen.index.frame(of: page)
       guard frame != 0 else {
-        records.append(stored.flatMap { $0.frame <= chosen.checkpointed ? $0 : nil })
+        if let stored, stored.frame <= chosen.checkpointed {
+          records.append(stored)
+        } else {
+          records.append(try checkpointed(page, chosen, index))
+        }
         continue
       }
       imageCount += 1
@@ -127,6 +131,16 @@ final class SalvagePages {
       }
     }
     return (records, index)
+  }
+
+  /// Returns the record of a page that is damaged in the page file but still intact in the log.
+  private static func checkpointed(
+    _ page: PageNumber, _ chosen: SalvageLog, _ index: PageIndex
+  ) throws(StorageError) -> PageRecord? {
+    let frame = chosen.checkpointedIndex.frame(of: page)
+    guard frame != 0, let record = try chosen.record(at: frame, page: page) else { return nil }
+    index.set(page, to: frame)
+    return record
   }
 
   private static func state(
