@@ -83,6 +83,13 @@ struct SalvageLog {
   /// Each group contains the digest of the group before it. Following these digests back from the
   /// one in the header slot therefore leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
+    // The images right before the end are of the last group, even if the segment of its header has
+    // been deleted.
+    var last = end.frame
+    while last > 0, let page = try imagePage(at: last) {
+      if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }
+      last = previous(last)
+    }
     var groups: [UInt64: GroupHeader] = [:]
     try forEachHeader(from: 0) { header, digest in
       if header.frame <= end.frame { groups[digest] = header }
@@ -172,15 +179,29 @@ struct SalvageLog {
 
   /// Reads a page image, and returns its record, or `nil` if it is damaged or missing.
   func record(at frame: FrameNumber, page: PageNumber) throws(StorageError) -> PageRecord? {
+    try image(at: frame).flatMap { $0.page == page ? $0.record : nil }
+  }
+
+  /// Returns the page whose intact image is at a frame, or `nil` if there is none.
+  private func imagePage(at frame: FrameNumber) throws(StorageError) -> PageNumber? {
+    try image(at: frame)?.page
+  }
+
+  private func image(
+    at frame: FrameNumber
+  ) throws(StorageError) -> (page: PageNumber, record: PageRecord)? {
     guard let segment = table[geometry.segment(of: frame)] else { return nil }
     let block = ByteBlock(count: geometry.pageByteCount)
     defer { block.keep() }
     guard
       try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
-        == block.bytes.count,
-      let record = PageRecord(block.bytes.bytes, page: page, seed: seed), record.frame == frame
+        == block.bytes.count
     else { return nil }
-    return record
+    let page = block.bytes.bytes.load32(PageLayout.page.offset)
+    guard let record = PageRecord(block.bytes.bytes, page: page, seed: seed),
+      record.frame == frame
+    else { return nil }
+    return (page, record)
   }
 
   /// Checks whether headers after the end of the chain show that it should have been longer.
