@@ -64,6 +64,13 @@ struct SalvageCommandTests {
     try salvage(objects.fixture).expectComplaint("already exists", exitCode: 1)
   }
 
+  /// Removes the log of a checkpointed store, which may contain copies of its pages.
+  private func removeLog(of fixture: StoreFixture) throws {
+    for name in try fixture.names() where name.hasPrefix("wal-") {
+      try fixture.fileSystem.remove(fixture.path(of: name))
+    }
+  }
+
   private func books(of objects: SalvageObjects) throws -> [Int: SalvageObjects.Book] {
     let container = try SalvageObjects.open(at: objects.fixture.path)
     let books = try SalvageObjects.books(in: container.newContext())
@@ -84,6 +91,7 @@ struct SalvageCommandTests {
       bytes.replaceSubrange(page * 4096..<page * 4096 + 4096, with: generator.bytes(4096))
     }
     try objects.fixture.write(bytes, to: "pages")
+    try removeLog(of: objects.fixture)
     let run = try salvage(objects.fixture, "--json")
     let report = try run.json()
     #expect(run.exitCode == (report["isComplete"] as? Bool == true ? 0 : 1))
@@ -112,6 +120,7 @@ struct SalvageCommandTests {
     var bytes = try objects.fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + Int(leaf) * 4096 + 2000] ^= 1
     try objects.fixture.write(bytes, to: "pages")
+    try removeLog(of: objects.fixture)
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
     let range = "  Book/\(rows.lowerBound) … Book/\(rows.upperBound)"
@@ -163,6 +172,7 @@ struct SalvageCommandTests {
     var bytes = try objects.fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + 4096 + 100] ^= 1
     try objects.fixture.write(bytes, to: "pages")
+    try removeLog(of: objects.fixture)
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
     for name in ["heartwood.model", "heartwood.rows", "heartwood.history"] {
