@@ -18,7 +18,7 @@ final class SalvagePages {
   /// Reads every page of the store.
   ///
   /// - Parameter report: A closure that is called with the number of pages read so far.
-  /// - Throws: `notAStore`, `incompatibleFormat` or `io` if the directory cannot be read as a store.
+  /// - Throws: `notAStore`, `incompatibleFormat` or `io` if the directory is not a readable store.
   init(
     of directory: String, in files: DamagedFiles, _ report: (Int) -> Void
   ) throws(StorageError) {

@@ -4,9 +4,9 @@
 ///
 /// 1. A leaf below intact branches is current.
 /// 2. A leaf below a lost branch is current if its bitmap page shows that the page is in use.
-/// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*. Of
-///    several whose keys overlap, the one with the highest frame is taken, and the report counts its
-///    entries.
+/// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*.
+///    Of several whose keys overlap, the one with the highest frame is taken, and the report counts
+///    its entries.
 struct TreeOutline {
   enum Item {
     case leaf(PageNumber, isDoubtful: Bool)

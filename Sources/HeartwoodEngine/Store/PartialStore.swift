@@ -55,7 +55,8 @@ struct PartialStore {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and a \(purpose) never replaces existing files. Use another path.",
+        "This path already exists, and a \(purpose) never replaces existing files. Use another "
+          + "path.",
         file: path)
     }
   }

@@ -227,8 +227,8 @@ enum Command: String, CaseIterable {
       ]
     case .salvage:
       [
-        "NEW must not exist. It is created when it is complete; BROKEN is only read, and no process "
-          + "may have it open. Try this only if there is no backup.",
+        "NEW must not exist. It is created when it is complete; BROKEN is only read, and no "
+          + "process may have it open. Use this command only if there is no backup.",
         "Finds every intact page of the newest generation, and prints what came back and which "
           + "ranges of keys or objects are missing. References to lost objects become nil, and "
           + "indexes are rebuilt. The exit code is 1 if anything is missing.",

@@ -9,8 +9,8 @@ enum SalvageCommand {
     let source = invocation.required(.broken)
     guard !CopyCommand.isDirectory(target, within: source) else {
       throw ToolFailure.refused(
-        "\(target) is in the directory of the damaged store, which is only read. Use a path outside "
-          + "that directory.")
+        "\(target) is in the directory of the damaged store, which is only read. Use a path "
+          + "outside that directory.")
     }
     let progress = TerminalProgress()
     let salvage = try StoreSalvage(of: source, to: target) { progress.show("salvaging", $0) }
