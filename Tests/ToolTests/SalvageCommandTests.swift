@@ -116,7 +116,9 @@ struct SalvageCommandTests {
   @Test func `names missing objects by their IDs`() throws {
     let objects = try SalvageObjects()
     let before = try books(of: objects)
-    let (leaf, rows) = try middleLeaf(of: objects.fixture)
+    let leaves = try leaves(of: "Book", objects.fixture)
+    #expect(leaves.count > 2)
+    let (leaf, rows) = leaves[leaves.count / 2]
     var bytes = try objects.fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + Int(leaf) * 4096 + 2000] ^= 1
     try objects.fixture.write(bytes, to: "pages")
@@ -135,15 +137,17 @@ struct SalvageCommandTests {
     let upperBound: Int
   }
 
-  /// Returns a leaf of the books that is neither the first nor the last one, and its rows.
-  private func middleLeaf(of fixture: StoreFixture) throws -> (PageNumber, Rows) {
+  /// Returns the leaves with the rows of an entity, in the order of the rows.
+  private func leaves(
+    of entity: String, _ fixture: StoreFixture
+  ) throws -> [(page: PageNumber, rows: Rows)] {
     try fixture.run { store in
       try store.checkpoint()
       let snapshot = try store.snapshot()
       let objects = try StoredObjects(store, at: snapshot)
-      let book = try #require(objects.entity(named: "Book"))
-      let row = try #require(try Catalog.row(book.keyspace, in: snapshot.state.view))
-      var leaves: [(PageNumber, Rows)] = []
+      let facts = try #require(objects.entity(named: entity))
+      let row = try #require(try Catalog.row(facts.keyspace, in: snapshot.state.view))
+      var leaves: [(page: PageNumber, rows: Rows)] = []
       for page in 0..<snapshot.state.view.pageCount {
         guard let reference = try? snapshot.state.view.page(page) else { continue }
         defer { snapshot.state.view.release(reference) }
@@ -159,10 +163,33 @@ struct SalvageCommandTests {
         leaves.append(
           (page, Rows(lowerBound: numbers[0], upperBound: numbers[1])))
       }
-      let sorted = leaves.sorted { $0.1.lowerBound < $1.1.lowerBound }
-      #expect(sorted.count > 2)
-      return sorted[sorted.count / 2]
+      return leaves.sorted { $0.rows.lowerBound < $1.rows.lowerBound }
     }
+  }
+
+  @Test func `clears references to lost objects`() throws {
+    let objects = try SalvageObjects()
+    let before = try books(of: objects)
+    let leaf = try #require(try leaves(of: "Author", objects.fixture).first)
+    var bytes = try objects.fixture.bytes(of: "pages")
+    bytes[Int(Geometry.firstPageOffset) + Int(leaf.page) * 4096 + 2000] ^= 1
+    try objects.fixture.write(bytes, to: "pages")
+    try removeLog(of: objects.fixture)
+    let report = try salvage(objects.fixture, "--json").json()
+    let changes = try #require(report["objects"] as? [String: Any])
+    #expect(changes["clearedReferenceCount"] as? Int ?? 0 > 0)
+    #expect(changes["removedMemberCount"] as? Int ?? 0 > 0)
+    // The numbers in the rows themselves, which a program would not see.
+    let store = try Store(at: target(objects.fixture))
+    let stored = try StoredObjects(store, at: store.snapshot())
+    let lost = Set((leaf.rows.lowerBound...leaf.rows.upperBound).map { "Author/\($0)" })
+    for entity in ["Book", "Novel"] {
+      try stored.forEachRow(of: ObjectQuery(entity: entity), ["author", "shelf"]) { row in
+        for case .object(let id) in row { #expect(!lost.contains(id.shortText)) }
+      }
+    }
+    try store.close()
+    #expect(try expectConsistent(target(objects.fixture)).count == before.count)
   }
 
   @Test func `recognises rows without the catalog`() throws {
