@@ -12,7 +12,7 @@ extension ObjectRepair {
       let known = try history.withValue(HistoryFormat.boundsKey) { try? HistoryBounds($0) } ?? nil
       var newest: Int64 = 0
       try history.forEach(reversed: true) { key, _ in
-        newest = max(key.integerPair?.first ?? 0, 0)
+        newest = min(max(key.integerPair?.first ?? 0, 0), .max - 1)
         return false
       }
       var bounds = HistoryBounds()
@@ -39,7 +39,7 @@ extension ObjectRepair {
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }
       // Chunk 0 is the first entry of a transaction, so nothing of it is missing.
-      last = max(last, chunk == 0 ? transaction - 1 : transaction)
+      last = max(last, chunk == 0 ? max(transaction, 1) - 1 : transaction)
     }
     for key in salvaged.damagedValues {
       last = max(last, key.span.bytes.integerPair?.first ?? next - 1)

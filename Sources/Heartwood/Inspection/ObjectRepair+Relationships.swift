@@ -155,7 +155,8 @@ extension ObjectRepair {
     let range = EntryRange([.integer(owner.bits)])
     var position: Int64 = 0
     try entries.forEach(from: range.lower, upTo: range.upper, reversed: true) { key, _ in
-      position = try key.lastKeyComponent() + 1
+      // The positions come from a file, so do not trust them.
+      position = min(try key.lastKeyComponent(), .max - 1) + 1
       return false
     }
     return position
