@@ -30,7 +30,7 @@ struct LayeringTests {
       path: "Sources/HeartwoodEngine/",
       layers: [
         ["Foundations"], ["Files"], ["Pages"], ["Log"], ["Sharing"], ["States"], ["Writing"],
-        ["Maintenance"], ["Tree"], ["Keyspaces"], ["Transactions"], ["Store"],
+        ["Maintenance"], ["Tree"], ["Keyspaces"], ["Transactions"], ["Store"], ["Salvage"],
       ]),
     Module(
       path: "Sources/Heartwood/",

@@ -8,7 +8,7 @@ struct StoredState {
   let identity: UUID
   private var changeCount: Int64
 
-  private static let identityKey: Key = "store"
+  static let identityKey: Key = "store"
 
   init(_ keyspace: RowsKeyspace?) throws {
     func bytes(_ key: Key) throws -> [UInt8]? { try keyspace?.withValue(key) { $0.copy } }

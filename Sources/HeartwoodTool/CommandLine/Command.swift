@@ -23,6 +23,7 @@ enum Command: String, CaseIterable {
   case checkpoint
   case compact
   case copy
+  case salvage
   case keep
   case release
 
@@ -39,7 +40,7 @@ enum Command: String, CaseIterable {
       .set, .delete:
       .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
-    case .checkpoint, .compact, .copy, .keep, .release: .maintenance
+    case .checkpoint, .compact, .copy, .salvage, .keep, .release: .maintenance
     }
   }
 
@@ -49,6 +50,7 @@ enum Command: String, CaseIterable {
     case .info, .stat, .generations, .verify, .checkpoint, .compact: [.path]
     case .keys, .dump: [.path, .keyspace]
     case .copy: [.path, .copy]
+    case .salvage: [.broken, .salvaged]
     case .keep, .release: [.path, .name]
     case .entities, .browse, .history, .follow, .shell: [.path]
     case .query: [.path, .entity, .condition]
@@ -73,7 +75,7 @@ enum Command: String, CaseIterable {
     case .stat: [.svg, .at, .named, .json]
     case .copy: [.at, .named, .json]
     case .keep: [.at, .json]
-    case .info, .generations, .verify, .checkpoint, .compact, .release: [.json]
+    case .info, .generations, .verify, .checkpoint, .compact, .salvage, .release: [.json]
     case .entities: [.at, .named, .json]
     case .query:
       [
@@ -118,6 +120,7 @@ enum Command: String, CaseIterable {
     case .checkpoint: "move pages from the log to the page file"
     case .compact: "make the page file as short as its content allows"
     case .copy: "copy one generation into a new store"
+    case .salvage: "copy what is intact in a damaged store into a new store"
     case .keep: "keep a generation under a name"
     case .release: "release a named generation"
     }
@@ -236,6 +239,14 @@ enum Command: String, CaseIterable {
         "TARGET must not exist. It is created when the copy is complete, and has no free pages. "
           + "The store itself is only read."
       ]
+    case .salvage:
+      [
+        "NEW must not exist. It is created when it is complete; BROKEN is only read, and no "
+          + "process may have it open. Use this command only if there is no backup.",
+        "Finds every intact page of the newest generation, and prints what came back and which "
+          + "ranges of keys or objects are missing. References to lost objects become nil, and "
+          + "indexes are rebuilt. The exit code is 1 if anything is missing.",
+      ]
     case .keep:
       [
         "Keeps the newest generation, or the one given with --at, readable across restarts until "
@@ -270,6 +281,7 @@ enum Command: String, CaseIterable {
     case .checkpoint: "heartwoodctl checkpoint ~/data/shop"
     case .compact: "heartwoodctl compact ~/data/shop"
     case .copy: "heartwoodctl copy ~/data/shop ~/backup/shop --named before-import"
+    case .salvage: "heartwoodctl salvage ~/data/shop ~/data/shop-salvaged"
     case .keep: "heartwoodctl keep ~/data/shop before-import"
     case .release: "heartwoodctl release ~/data/shop before-import"
     }

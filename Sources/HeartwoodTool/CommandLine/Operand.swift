@@ -3,6 +3,10 @@ enum Operand: String {
   case path = "PATH"
   /// The path of a copy.
   case copy = "TARGET"
+  /// The directory of a damaged store.
+  case broken = "BROKEN"
+  /// The path of the store that is salvaged from a damaged one.
+  case salvaged = "NEW"
   case name = "NAME"
   case keyspace = "KEYSPACE"
   case entity = "ENTITY"
@@ -20,6 +24,8 @@ enum Operand: String {
     switch self {
     case .path: "the directory of the store"
     case .copy: "the path of the copy, which must not exist"
+    case .broken: "the directory of the damaged store"
+    case .salvaged: "the path of the new store, which must not exist"
     case .name: "the name of a generation"
     case .keyspace: "the name of a keyspace"
     case .entity: "the name of an entity"

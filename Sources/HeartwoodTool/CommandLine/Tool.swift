@@ -74,6 +74,7 @@ enum Tool {
     case .checkpoint: try CheckpointCommand.run(invocation, output)
     case .compact: try CompactCommand.run(invocation, output)
     case .copy: try CopyCommand.run(invocation, output)
+    case .salvage: return try SalvageCommand.run(invocation, output)
     case .keep: try KeepCommand.run(invocation, output)
     case .release: try ReleaseCommand.run(invocation, output)
     }

@@ -41,7 +41,7 @@ enum CopyCommand {
   /// been resolved.
   ///
   /// Nothing needs to exist at `path`.
-  private static func isDirectory(_ path: String, within directory: String) -> Bool {
+  static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
     return parent.pathComponents.starts(with: store.pathComponents)

@@ -1,0 +1,179 @@
+import Foundation
+
+/// Makes the objects of a salvaged store consistent after rows or entries were lost.
+///
+/// Everything that rows determine is computed from them again: indexes, unique constraints and the
+/// members of to-many relationships. References to lost rows become `nil`, whatever the delete rule
+/// is. Derived attributes are recomputed by the next program that opens the store with its classes.
+package final class ObjectRepair {
+  /// What was changed besides the entries that the report of the salvage lists.
+  package struct Summary: Sendable {
+    /// The names of the entities, by the keyspaces of their rows.
+    package var entities: [String: String] = [:]
+    /// The number of references to lost objects that became `nil`.
+    package var clearedReferenceCount = 0
+    /// The number of members that were removed from lists because they, or the owners of the lists,
+    /// are lost.
+    package var removedMemberCount = 0
+    /// The number of members that were restored from the inverse relationships.
+    package var restoredMemberCount = 0
+    /// The number of rows that were removed because they could not be decoded, or had the unique
+    /// values of a newer row.
+    package var removedRowCount = 0
+  }
+
+  let store: Store
+  let stored: StoredModel
+  let model: StoreModel
+  var summary = Summary()
+  var notes: [String] = []
+
+  private init(_ store: Store, _ stored: StoredModel, _ model: StoreModel) {
+    self.store = store
+    self.stored = stored
+    self.model = model
+  }
+
+  /// Repairs the objects in a store that has just been filled, and completes the report.
+  ///
+  /// - Returns: A summary, or `nil` if the store contains no objects.
+  /// - Throws: Errors of writing the store. Damage in the objects is described in the notes of the
+  ///   report instead.
+  package static func run(
+    _ store: Store, _ report: inout SalvageReport
+  ) throws -> Summary? {
+    do {
+      return try repair(store, &report)
+    } catch let error as StorageError where error.kind == .corrupt {
+      report.hasInconsistentObjects = true
+      report.notes.append("The objects could not be repaired: \(error)")
+    } catch let error as ObjectGraphError {
+      report.hasInconsistentObjects = true
+      report.notes.append("The objects could not be repaired: \(error.message)")
+    }
+    return nil
+  }
+
+  private static func repair(
+    _ store: Store, _ report: inout SalvageReport
+  ) throws -> Summary? {
+    var lost = LostKeyspaces(store, report)
+    try lost.findModel()
+    guard let stored = try model(in: store, &lost.report) else {
+      report = lost.report
+      return nil
+    }
+    let declarations = try declarations(in: store)
+    let schema = try StoredSchema.schema(of: stored, declarations ?? StoredDeclarations())
+    let model = try StoreModel(
+      schema.content, stored, store: UUID(), changeCount: 0, tracksHistory: false)
+    try lost.findOthers(stored, model)
+    report = lost.report
+    let repair = ObjectRepair(store, stored, model)
+    for storage in model.entities {
+      repair.summary.entities[storage.keyspace] = storage.entity.name
+    }
+    guard !report.isComplete else { return repair.summary }
+    if declarations == nil {
+      repair.notes.append(
+        "The declarations of the entities are lost. The next program that opens the store with its "
+          + "classes writes them again.")
+    }
+    try repair.run(&report)
+    report.notes += repair.notes
+    return repair.summary
+  }
+
+  private func run(_ report: inout SalvageReport) throws {
+    for storage in model.entities { try removeUnreadableRows(storage) }
+    try removeDuplicates()
+    for storage in model.entities { try clearReferences(storage) }
+    try rebuildEdges()
+    try repairLists()
+    try rebuildIndexes()
+    try repairRowIDs()
+    try repairHistory(report)
+    try forgetDerivedAttributes()
+    let rebuilt = Set(stored.entities.flatMap(\.indexes))
+      .union(stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") })
+      .union([StoredModel.rowsKeyspace])
+    for index in report.keyspaces.indices
+    where rebuilt.contains(report.keyspaces[index].name) {
+      report.keyspaces[index].isRebuilt = true
+    }
+  }
+
+  // MARK: The model
+
+  /// Reads the model of the store, or returns `nil` if there is none.
+  ///
+  /// Without its model, rows cannot be told apart. Their keyspaces are then renamed, so that a
+  /// program that opens the store with its classes does not take them for rows of another model.
+  private static func model(
+    in store: Store, _ report: inout SalvageReport
+  ) throws -> StoredModel? {
+    let bytes = try store.snapshot().keyspace(StoredModel.keyspace)?
+      .withValue(Key(StoredModel.key)) { $0.copy }
+    if let bytes {
+      let model = try StoredModel.decoded(bytes)
+      try restoreIdentity(in: store, &report)
+      return model
+    }
+    var names: [String: String] = [:]
+    for keyspace in report.keyspaces {
+      guard
+        ["objects.", "index.", "unique.", "edges.", "lists.", "orders.", "heartwood."]
+          .contains(where: { keyspace.name.hasPrefix($0) })
+      else { continue }
+      names[keyspace.name] = "lost.\(keyspace.name)"
+    }
+    guard names.keys.contains(where: { $0.hasPrefix("heartwood.") }) else { return nil }
+    try store.write { transaction in
+      for (name, new) in names { try transaction.renameKeyspace(name, to: new) }
+    }
+    for index in report.keyspaces.indices {
+      guard let new = names[report.keyspaces[index].name] else { continue }
+      report.keyspaces[index].name = new
+      report.keyspaces[index].hasLostName = true
+    }
+    report.notes.append(
+      "The model of the objects is lost. The rows came back in keyspaces whose names begin with "
+        + "lost.objects.")
+    return nil
+  }
+
+  /// Gives the store a new identity if its own is lost.
+  private static func restoreIdentity(
+    in store: Store, _ report: inout SalvageReport
+  ) throws {
+    let keyspace = try store.snapshot().keyspace(StoredModel.keyspace)
+    let known = try keyspace?.withValue(StoredState.identityKey) {
+      UUID(uuidString: String(decoding: $0.copy, as: UTF8.self)) != nil
+    }
+    guard known != true else { return }
+    try store.write { transaction in
+      try transaction.keyspace(StoredModel.keyspace)
+        .put(StoredState.identityKey, Array(UUID().uuidString.utf8))
+    }
+    report.notes.append(
+      "The identity of the store in URIs of objects is lost, so such URIs are no longer valid.")
+  }
+
+  private static func declarations(in store: Store) throws -> StoredDeclarations? {
+    let keyspace = try store.snapshot().keyspace(StoredModel.keyspace)
+    return try StoredDeclarations.read(keyspace.map { .snapshot($0) })
+  }
+
+  /// Removes the derivations from the stored model, so that the next opening with classes computes
+  /// all derived attributes.
+  private func forgetDerivedAttributes() throws {
+    guard stored.entities.contains(where: { $0.derived != nil }) else { return }
+    var model = stored
+    for index in model.entities.indices { model.entities[index].derived = nil }
+    try store.write { transaction in
+      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
+    }
+    notes.append(
+      "Derived attributes are recomputed when a program first opens the store for writing.")
+  }
+}

@@ -1,0 +1,110 @@
+/// Finds the identity of a store in damaged headers by trying it on the store's pages.
+///
+/// A header whose hash is wrong may still contain the right numbers. The identity is the seed of
+/// the hashes of all pages, so a page with the right hash confirms it.
+struct IdentityGuess {
+  /// The names of the log segments, which the geometry must fit.
+  private let segments: [String]
+  private var identities: [StoreIdentity] = []
+  private var framesPerSegment: [Int] = []
+  private var segmentByteCount: Int?
+
+  /// The number of pages on which an identity is tried.
+  private static let triedPageCount: PageNumber = 64
+
+  init(_ segments: [String]) { self.segments = segments }
+
+  /// Collects the numbers at the positions of the fields in all headers.
+  mutating func collect(
+    from directory: String, in files: DamagedFiles
+  ) throws(StorageError) {
+    typealias Slot = HeaderSlotLayout
+    typealias Segment = SegmentLayout
+    typealias Atomic = AtomicFileLayout
+    let page = directory + "/pages"
+    for offset in Slot.offsets {
+      try collect(page, files, offset, Slot.storeHigh, Slot.storeLow, Slot.framesPerSegment)
+    }
+    for name in segments.prefix(100) {
+      let path = directory + "/" + name
+      try collect(
+        path, files, 0, Segment.storeHigh, Segment.storeLow, Segment.framesPerSegment)
+      if segmentByteCount == nil, let file = try files.open(path, .read) {
+        segmentByteCount = Int(clamping: try file.byteCount())
+      }
+    }
+    for name in ["map", "kept"] {
+      try collect(directory + "/" + name, files, 0, Atomic.storeHigh, Atomic.storeLow, nil)
+    }
+  }
+
+  private mutating func collect(
+    _ path: String, _ files: DamagedFiles, _ offset: UInt64, _ high: Field, _ low: Field,
+    _ frames: Field?
+  ) throws(StorageError) {
+    guard let file = try files.open(path, .read) else { return }
+    let found = try file.withBytes(HeaderSlotLayout.byteCount, at: offset) {
+      bytes throws(StorageError) in
+      (
+        StoreIdentity(high: bytes.load64(high.offset), low: bytes.load64(low.offset)),
+        frames.map { Int(bytes.load32($0.offset)) }
+      )
+    }
+    if !identities.contains(found.0) { identities.append(found.0) }
+    if let count = found.1 { framesPerSegment.append(count) }
+  }
+
+  /// Returns the identity and the geometry that fit the most pages, or `nil` if none fits any.
+  func best(
+    for pages: (any File)?
+  ) throws(StorageError) -> (StoreIdentity, Geometry)? {
+    guard let pages else { return nil }
+    var best: (identity: StoreIdentity, pageByteCount: Int)?
+    var bestCount = 0
+    for identity in identities {
+      var pageByteCount = Limits.minPageByteCount
+      while pageByteCount <= Limits.maxPageByteCount {
+        let count = try fittingPageCount(pages, pageByteCount, identity)
+        if count > bestCount { (best, bestCount) = ((identity, pageByteCount), count) }
+        pageByteCount *= 2
+      }
+    }
+    guard let best, let geometry = geometry(pageByteCount: best.pageByteCount) else { return nil }
+    return (best.identity, geometry)
+  }
+
+  private func fittingPageCount(
+    _ pages: any File, _ pageByteCount: Int, _ identity: StoreIdentity
+  ) throws(StorageError) -> Int {
+    var count = 0
+    for page in 0..<Self.triedPageCount {
+      let offset = Geometry.firstPageOffset + UInt64(page) * UInt64(pageByteCount)
+      let fits = try pages.withBytes(pageByteCount, at: offset) { bytes throws(StorageError) in
+        bytes.load32(PageLayout.page.offset) == page
+          && PageChecks.hash(bytes, seed: identity.seed) == bytes.load64(PageLayout.hash.offset)
+      }
+      if fits { count += 1 }
+    }
+    return count
+  }
+
+  /// Returns a geometry with this page size that fits the names of the log segments.
+  private func geometry(pageByteCount: Int) -> Geometry? {
+    var counts = framesPerSegment
+    if let segmentByteCount { counts.append(segmentByteCount / pageByteCount) }
+    var count = Limits.maxSegmentByteCount / pageByteCount
+    while count >= 8 {
+      counts.append(count)
+      count /= 2
+    }
+    for count in counts where count <= Limits.maxSegmentByteCount / pageByteCount && count >= 8 {
+      guard
+        let geometry = Geometry(
+          pageByteCount: pageByteCount, segmentByteCount: count * pageByteCount),
+        segments.allSatisfy({ geometry.segment(named: $0) != nil })
+      else { continue }
+      return geometry
+    }
+    return nil
+  }
+}

@@ -1,0 +1,99 @@
+/// What a scan has found out about one page.
+struct PageRecord {
+  /// Whether a page is in use in the salvaged generation, according to its bitmap page.
+  enum Usage: UInt8 {
+    /// The bitmap page is damaged.
+    case unknown
+    case used
+    case free
+  }
+
+  /// The frame in the page's header.
+  let frame: FrameNumber
+  let tree: TreeID
+  let kind: PageKind
+  let level: UInt8
+  var usage = Usage.unknown
+  /// Whether the page has been assigned to a place in its tree.
+  var isVisited = false
+
+  var isNode: Bool { kind == .leaf || kind == .branch }
+
+  /// Returns the record of an intact page, or `nil` if the bytes are not those of page `number`.
+  ///
+  /// Afterwards, the accessors of ``NodeView`` can be used on the page.
+  init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {
+    guard bytes.load32(PageLayout.page.offset) == number,
+      let kind = PageKind(rawValue: bytes.load8(PageLayout.kind.offset)),
+      PageChecks.hash(bytes, seed: seed) == bytes.load64(PageLayout.hash.offset),
+      bytes.load64(PageLayout.frame.offset) <= Limits.maxFrame,
+      kind == .bitmap || NodeChecks.check(bytes) == nil
+    else { return nil }
+    frame = bytes.load64(PageLayout.frame.offset)
+    tree = bytes.load32(PageLayout.tree.offset)
+    level = bytes.load8(PageLayout.level.offset)
+    self.kind = kind
+  }
+}
+
+/// The intact pages of a page file.
+struct PageFileScan {
+  /// The record of each page, or `nil` for a page that is damaged or was never written.
+  let records: [PageRecord?]
+  /// The highest frame in an intact page, which a checkpoint has therefore reached.
+  let newestFrame: FrameNumber
+
+  /// The number of bytes that are read at once.
+  private static let chunkByteCount = 1 << 20
+
+  /// Reads all pages of the file, which may be missing, up to `limit`.
+  init(
+    _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
+    _ report: (Int) -> Void
+  ) throws(StorageError) {
+    var records: [PageRecord?] = []
+    var newest: FrameNumber = 0
+    let length = try file.map { file throws(StorageError) in try Self.credibleByteCount(file) } ?? 0
+    let available =
+      length > Geometry.firstPageOffset
+      ? (length - Geometry.firstPageOffset) >> UInt64(geometry.pageShift) : 0
+    let count = Int(min(available, UInt64(limit)))
+    let block = ByteBlock(count: max(Self.chunkByteCount, geometry.pageByteCount))
+    defer { block.keep() }
+    let perChunk = block.bytes.count >> geometry.pageShift
+    records.reserveCapacity(count)
+    while let file, records.count < count {
+      let first = records.count
+      let wanted = min(perChunk, count - first)
+      let target = block.bytes.slice(0, wanted << geometry.pageShift)
+      let read = try file.read(into: target, at: geometry.offset(ofPage: PageNumber(first)))
+      for index in 0..<wanted {
+        guard (index + 1) << geometry.pageShift <= read else {
+          records.append(nil)
+          continue
+        }
+        let bytes = target.bytes.slice(index << geometry.pageShift, geometry.pageByteCount)
+        let record = PageRecord(bytes, page: PageNumber(first + index), seed: seed)
+        if let record { newest = max(newest, record.frame) }
+        records.append(record)
+      }
+      report(records.count)
+    }
+    self.records = records
+    newestFrame = newest
+  }
+
+  /// Returns the length of a file, without the holes at the end of one that consists mostly of
+  /// holes.
+  ///
+  /// A damaged file system may report any length, and each page needs memory.
+  private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
+    let length = try file.byteCount()
+    guard length > plainByteCount else { return length }
+    let (most, isLarge) = try file.allocatedByteCount().multipliedReportingOverflow(by: 64)
+    return isLarge ? length : min(length, max(most, plainByteCount))
+  }
+
+  /// The length of a file that is read without a check for holes.
+  private static let plainByteCount: UInt64 = 1 << 30
+}

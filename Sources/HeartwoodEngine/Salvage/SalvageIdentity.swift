@@ -1,0 +1,100 @@
+/// The identity and the geometry of a damaged store, from whichever file still shows them.
+struct SalvageIdentity {
+  let geometry: Geometry
+  let identity: StoreIdentity
+  /// The intact header slots.
+  let slots: [HeaderSlot]
+  /// The conclusions that replace damaged headers, each in one sentence.
+  private(set) var notes: [String] = []
+
+  /// The newest intact header slot.
+  var header: HeaderSlot? { HeaderSlot.newest(slots) }
+
+  /// Reads the header slots or, if both are damaged, the headers of the log segments.
+  ///
+  /// If these are damaged too, tries the numbers in all damaged headers until some fit the hashes
+  /// of pages.
+  ///
+  /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
+  ///   an intact header of a version that this program does not support.
+  init(of directory: String, in files: DamagedFiles, _ names: Set<String>) throws(StorageError) {
+    let pages = try files.open(directory + "/pages", .read)
+    slots = try pages.map { pages throws(StorageError) in try Self.slots(in: pages) } ?? []
+    if let header = HeaderSlot.newest(slots) {
+      geometry = header.geometry
+      identity = header.identity
+      // A store whose only slot is its first one has not written the other one yet.
+      if slots.count == 1, header.sequence > 1 {
+        notes.append("One of the two header slots of the page file is damaged.")
+      }
+      return
+    }
+    let segments = names.filter { $0.hasPrefix("wal-") }.sorted()
+    for name in segments {
+      guard let header = try Self.header(of: directory + "/" + name, name, in: files) else {
+        continue
+      }
+      geometry = header.geometry
+      identity = header.identity
+      notes.append(
+        "Both header slots of the page file are damaged, so the identity of the store was read "
+          + "from \(name).")
+      return
+    }
+    var guess = IdentityGuess(segments)
+    try guess.collect(from: directory, in: files)
+    guard let found = try guess.best(for: pages) else {
+      throw StorageError(
+        .notAStore,
+        "No file in the directory identifies a Heartwood store: all headers are damaged, and no "
+          + "page fits the rest of them. Check the path, or restore a backup.",
+        file: directory)
+    }
+    (identity, geometry) = found
+    notes.append(
+      "All headers are damaged, so the identity of the store was found with the hashes of its "
+        + "pages.")
+  }
+
+  private static func slots(in pages: any File) throws(StorageError) -> [HeaderSlot] {
+    var slots: [HeaderSlot] = []
+    for offset in HeaderSlotLayout.offsets {
+      let slot = try pages.withBytes(HeaderSlotLayout.byteCount, at: offset) {
+        bytes throws(StorageError) -> HeaderSlot? in
+        do throws(StorageError) { return try HeaderSlot.decode(bytes) } catch {
+          // A slot with impossible frame numbers is as useless as a damaged one.
+          guard error.kind == .corrupt else { throw error }
+          return nil
+        }
+      }
+      if let slot { slots.append(slot) }
+    }
+    return slots
+  }
+
+  /// Returns the intact header of the segment with the given name, or `nil` if it has none.
+  static func header(
+    of path: String, _ name: String, in files: DamagedFiles
+  ) throws(StorageError) -> SegmentHeader? {
+    guard let file = try files.open(path, .read) else { return nil }
+    let header = try file.withBytes(SegmentLayout.byteCount, at: 0) { bytes throws(StorageError) in
+      SegmentHeader.decode(bytes)
+    }
+    guard let header, let number = header.geometry.segment(named: name),
+      header.geometry.firstFrame(of: number) == header.firstFrame
+    else { return nil }
+    return header
+  }
+}
+
+extension File {
+  /// Calls `body` with bytes of the file, followed by zeros if the file ends first.
+  func withBytes<R>(
+    _ count: Int, at offset: UInt64, _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    let block = ByteBlock(count: count)
+    defer { block.keep() }
+    _ = try read(into: block.bytes, at: offset)
+    return try body(block.bytes.bytes)
+  }
+}

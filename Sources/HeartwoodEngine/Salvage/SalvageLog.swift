@@ -1,0 +1,287 @@
+/// The generation that a damaged store can still show, and the locations of its pages in the log.
+///
+/// It is the newest one to which an unbroken chain of commits leads from the page file. Commits
+/// after a gap in the chain are not used, because pages that the lost commits changed would have
+/// values of different generations.
+struct SalvageLog {
+  private(set) var point: CommitPoint
+  private(set) var index = PageIndex()
+  /// The frames of images that are also in the page file, unless it is damaged there.
+  private(set) var checkpointedIndex = PageIndex()
+  let table: SegmentTable
+  /// The highest frame of a page in the page file that is not in `index`.
+  private(set) var checkpointed: FrameNumber
+  /// Whether later commits are known or suspected to have existed.
+  private(set) var hasLostCommits = false
+  /// Facts about the choice of the generation, each in one sentence.
+  private(set) var notes: [String] = []
+  private let geometry: Geometry
+  private let seed: UInt64
+
+  /// Finds the generation.
+  ///
+  /// - Parameters:
+  ///   - committed: The durable generation according to the `counters` file, or 0.
+  ///   - newestInPages: The highest frame in the page file.
+  init(
+    _ found: SalvageIdentity, _ log: LogFiles, _ table: SegmentTable, committed: FrameNumber,
+    newestInPages: FrameNumber
+  ) throws(StorageError) {
+    self.table = table
+    geometry = found.geometry
+    seed = found.identity.seed
+    point = .empty
+    checkpointed = 0
+    var isFound = false
+    if let header = found.header {
+      isFound = try follow(header, found.slots, log, committed, newestInPages)
+    }
+    if !isFound { try followWithoutHeader(newestInPages) }
+    if committed > point.frame, committed <= Limits.maxFrame, !hasLostCommits {
+      hasLostCommits = true
+      notes.append(
+        "The counters show that generation \(committed) was committed, but the log ends at "
+          + "generation \(point.frame).")
+    }
+  }
+
+  // MARK: From a header slot
+
+  /// Follows the log from the generation in a header slot, and returns whether the page file is
+  /// not newer than what the log leads to.
+  private mutating func follow(
+    _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
+    _ newestInPages: FrameNumber
+  ) throws(StorageError) -> Bool {
+    var start = header.checkpointed
+    var index = PageIndex()
+    do throws(StorageError) {
+      if let found = try LogStart(header: header, log: log) {
+        // A map that starts at a later state shows that the newer header slot is damaged.
+        guard !found.isOutdated else { return false }
+        (start, index) = (found.point, found.index)
+      }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      notes.append(
+        "The map of retained frames is damaged. If commits after generation "
+          + "\(header.checkpointed.frame) are missing, they were lost with it.")
+    }
+    let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
+    let walk = try walk(from: start, index, watermark: watermark, committed: committed)
+    // If the other slot is damaged, it may be the newer one. The page file then contains frames
+    // that this slot does not lead to.
+    guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
+    (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
+    try lookBehind(walk.watermark)
+    try followBackwards(from: header.checkpointed)
+    return true
+  }
+
+  /// Finds images from before the checkpoint, whose segments have not been deleted yet.
+  ///
+  /// Each group contains the digest of the group before it. Following these digests back from the
+  /// one in the header slot therefore leads to the newest image of each page in the page file.
+  private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
+    // The images right before the end are of the last group, even if the segment of its header has
+    // been deleted.
+    var last = end.frame
+    while last > 0, let page = try imagePage(at: last) {
+      if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }
+      last = previous(last)
+    }
+    var groups: [UInt64: GroupHeader] = [:]
+    try forEachHeader(from: 0) { header, digest in
+      if header.frame <= end.frame { groups[digest] = header }
+    }
+    var voids: [VoidRange] = []
+    var digest = end.digest
+    while let group = groups.removeValue(forKey: digest) {
+      voids += group.voids
+      var images: [(page: PageNumber, frame: FrameNumber)] = []
+      var frame = group.frame
+      for image in group.images {
+        frame = geometry.next(after: frame)
+        images.append((image.page, frame))
+      }
+      for (page, frame) in images.reversed()
+      where checkpointedIndex.frame(of: page) == 0
+        && !voids.contains(where: { $0.first <= frame && frame <= $0.last })
+      {
+        checkpointedIndex.set(page, to: frame)
+      }
+      // Void ranges concern only their own transaction.
+      if group.ordinal == 0 { voids = [] }
+      digest = group.previous
+    }
+  }
+
+  private struct Walk {
+    var point: CommitPoint
+    var index: PageIndex
+    var watermark: FrameNumber
+  }
+
+  /// Reads commits up to the first one with a missing or damaged header.
+  ///
+  /// A commit that was not known to be durable may have been interrupted by a power cut, even if
+  /// all of its headers exist. It counts as interrupted if most of its page images are damaged.
+  private mutating func walk(
+    from start: CommitPoint, _ index: PageIndex, watermark: FrameNumber,
+    committed: FrameNumber, upTo end: FrameNumber = .max
+  ) throws(StorageError) -> Walk {
+    var walk = Walk(point: start, index: PageIndex(sharing: index), watermark: watermark)
+    var scanner = try LogScanner(table: table, geometry: geometry, seed: seed, from: start)
+    var unproven: [(before: CommitPoint, commit: LogStep)] = []
+    while walk.point.frame < end, let step = try Self.step(&scanner, upTo: end) {
+      walk.watermark = max(walk.watermark, step.durableWatermark)
+      if step.point.frame == committed { walk.watermark = max(walk.watermark, committed) }
+      if !step.isFooter { unproven.append((walk.point, step)) }
+      let proven = unproven.prefix { $0.commit.point.frame <= walk.watermark }.count
+      unproven.removeFirst(proven)
+      for image in step.images { walk.index.set(image.page, to: image.frame) }
+      walk.point = step.point
+    }
+    guard end == .max else { return walk }
+    for (before, commit) in unproven {
+      let damaged = try damagedCount(of: commit)
+      guard damaged > 0 else { continue }
+      guard damaged * 2 <= commit.images.count else {
+        notes.append(
+          "The commit that ends at frame \(commit.point.frame) was interrupted: \(damaged) of its "
+            + "\(commit.images.count) pages are missing, and nothing shows that it was durable.")
+        return try self.walk(
+          from: start, index, watermark: walk.watermark, committed: 0, upTo: before.frame)
+      }
+      notes.append(
+        "\(damaged) of the \(commit.images.count) pages of the commit that ends at frame "
+          + "\(commit.point.frame) are damaged. Nothing shows that this commit was durable.")
+    }
+    return walk
+  }
+
+  private static func step(
+    _ scanner: inout LogScanner, upTo end: FrameNumber
+  ) throws(StorageError) -> LogStep? {
+    do throws(StorageError) { return try scanner.step(upTo: end) } catch {
+      // A commit that contradicts itself ends the chain, like one with a damaged header.
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+  }
+
+  private func damagedCount(of commit: LogStep) throws(StorageError) -> Int {
+    var count = 0
+    for image in commit.images
+    where try record(at: image.frame, page: image.page) == nil { count += 1 }
+    return count
+  }
+
+  /// Reads a page image, and returns its record, or `nil` if it is damaged or missing.
+  func record(at frame: FrameNumber, page: PageNumber) throws(StorageError) -> PageRecord? {
+    try image(at: frame).flatMap { $0.page == page ? $0.record : nil }
+  }
+
+  /// Returns the page whose intact image is at a frame, or `nil` if there is none.
+  private func imagePage(at frame: FrameNumber) throws(StorageError) -> PageNumber? {
+    try image(at: frame)?.page
+  }
+
+  private func image(
+    at frame: FrameNumber
+  ) throws(StorageError) -> (page: PageNumber, record: PageRecord)? {
+    guard let segment = table[geometry.segment(of: frame)] else { return nil }
+    let block = ByteBlock(count: geometry.pageByteCount)
+    defer { block.keep() }
+    guard
+      try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
+        == block.bytes.count
+    else { return nil }
+    let page = block.bytes.bytes.load32(PageLayout.page.offset)
+    guard let record = PageRecord(block.bytes.bytes, page: page, seed: seed),
+      record.frame == frame
+    else { return nil }
+    return (page, record)
+  }
+
+  /// Checks whether headers after the end of the chain show that it should have been longer.
+  private mutating func lookBehind(_ known: FrameNumber) throws(StorageError) {
+    var watermark = known
+    let stop = geometry.next(after: point.frame)
+    var newest: FrameNumber = 0
+    try forEachHeader(from: stop) { header, _ in
+      watermark = max(watermark, header.durableUpTo)
+      newest = max(newest, header.frame)
+    }
+    guard watermark >= stop else { return }
+    hasLostCommits = true
+    notes.append(
+      "The log is damaged at frame \(stop), so the commits after generation \(point.frame) are "
+        + "lost, at least up to frame \(watermark).")
+  }
+
+  /// Calls `body` with each intact group header from `first` on, and its digest.
+  private func forEachHeader(
+    from first: FrameNumber, _ body: (GroupHeader, _ digest: UInt64) -> Void
+  ) throws(StorageError) {
+    let block = ByteBlock(count: geometry.pageByteCount)
+    defer { block.keep() }
+    for segment in table.segments where segment.number >= geometry.segment(of: first) {
+      for slot in 1..<(geometry.framesPerSegment - geometry.footerFrames) {
+        let frame = geometry.firstFrame(of: segment.number) + UInt64(slot - 1)
+        guard frame >= first, try segment.mayHoldHeader(slot, geometry),
+          try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
+            == block.bytes.count,
+          let found = GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
+        else { continue }
+        body(found.header, found.digest)
+      }
+    }
+  }
+
+  // MARK: Without a header slot
+
+  /// Finds the chain of commits that covers the newest frame in the page file.
+  ///
+  /// The log contains every commit after the checkpointed one. If the page file contains frames of
+  /// a chain or ends right before it, the chain therefore starts at or before the checkpointed
+  /// generation, and its end is the newest generation.
+  private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
+    var starts: [GroupHeader] = []
+    try forEachHeader(from: 0) { header, _ in
+      if header.ordinal == 0, header.base == header.frame { starts.append(header) }
+    }
+    var reached: FrameNumber = 0
+    for start in starts where start.frame > reached {
+      let before = CommitPoint(
+        frame: previous(start.frame), digest: start.previous, lineage: start.lineage,
+        pageCount: .max, time: 0)
+      let walk = try walk(from: before, PageIndex(), watermark: 0, committed: 0)
+      guard walk.point.frame >= start.frame else { continue }
+      reached = walk.point.frame
+      guard reached >= newestInPages else { continue }
+      guard start.frame <= geometry.next(after: newestInPages) else { break }
+      (point, index, checkpointed) = (walk.point, walk.index, newestInPages)
+      notes.append("The newest generation was determined from the log alone.")
+      try lookBehind(walk.watermark)
+      return
+    }
+    // No chain continues the state of the page file.
+    point = CommitPoint(
+      frame: newestInPages, digest: 0, lineage: 0, pageCount: .max, time: 0)
+    checkpointed = newestInPages
+    guard let last = starts.last, last.frame > newestInPages else { return }
+    hasLostCommits = true
+    notes.append(
+      "No part of the log continues the state of the page file, so only the page file was used. "
+        + "Commits between frames \(newestInPages) and \(last.frame) are lost.")
+  }
+
+  /// Returns the frame before `frame`.
+  private func previous(_ frame: FrameNumber) -> FrameNumber {
+    let slot = geometry.slot(of: frame)
+    guard slot <= 1 else { return frame - 1 }
+    let segment = geometry.segment(of: frame)
+    return segment == 0 ? 0 : geometry.lastFrame(of: segment - 1)
+  }
+}

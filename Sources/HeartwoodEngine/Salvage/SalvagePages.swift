@@ -1,0 +1,240 @@
+/// The pages of a damaged store in the generation that is salvaged.
+final class SalvagePages {
+  /// The record of each page, or `nil` for a page that is damaged, missing or was never written.
+  private(set) var records: [PageRecord?]
+  let state: GenerationState
+  /// Whether commits after the generation are lost.
+  let hasLostCommits: Bool
+  /// Facts about damaged files, each in one sentence.
+  private(set) var notes: [String]
+  /// The number of pages that are damaged although they are, or may be, in use.
+  private(set) var damagedPageCount = 0
+  /// Whether every page is known to be in use or free.
+  private(set) var knowsUsage = true
+  private let geometry: Geometry
+
+  var view: PageView { state.view }
+
+  /// Reads every page of the store.
+  ///
+  /// - Parameter report: A closure that is called with the number of pages read so far.
+  /// - Throws: `notAStore`, `incompatibleFormat` or `io` if the directory is not a readable store.
+  init(
+    of directory: String, in files: DamagedFiles, _ report: (Int) -> Void
+  ) throws(StorageError) {
+    let names = Set(try files.list(directory) ?? [])
+    let found = try SalvageIdentity(of: directory, in: files, names)
+    notes = found.notes
+    geometry = found.geometry
+    let (foreign, first) = try Self.foreignSegments(found, directory, files, names)
+    if !foreign.isEmpty {
+      notes.append(
+        "\(foreign.sorted().joined(separator: ", ")) do not belong to the log of this store.")
+    }
+    let visible = files.hiding(foreign)
+    let log = LogFiles(
+      fileSystem: visible, directory: directory, geometry: found.geometry,
+      identity: found.identity, isMapped: false, isWritable: false)
+    let table = try log.openAll(from: first, isMapped: false)
+    let pages = try files.open(directory + "/pages", .read)
+    if pages == nil { notes.append("The page file is missing.") }
+    // The header slots limit the pages to read, in case the file is far longer. If one of them is
+    // damaged, it may be the one with the higher page count.
+    let most = found.slots.count > 1 ? found.slots.map(\.checkpointed.pageCount).max() : nil
+    let scan = try PageFileScan(
+      pages, found.geometry, seed: found.identity.seed, upTo: most ?? .max, report)
+    let chosen = try SalvageLog(
+      found, log, table, committed: try Self.committed(directory, files),
+      newestInPages: scan.newestFrame)
+    notes += chosen.notes
+    hasLostCommits = chosen.hasLostCommits
+    // More pages than the files have room for cannot be in use.
+    let room = scan.records.count + table.segments.count * found.geometry.framesPerSegment
+    let count = min(Int(chosen.point.pageCount), room)
+    let located = try Self.locate(count, chosen, scan) { report(scan.records.count + $0) }
+    records = located.records
+    state = try Self.state(
+      chosen.point, pageCount: count, located.index, table, log, pages, directory)
+    applyBitmaps()
+  }
+
+  /// Returns the names of segment files that are of another store or too far from the others, and
+  /// the number of the first segment of this store.
+  private static func foreignSegments(
+    _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
+  ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
+    var foreign: Set<String> = []
+    var numbers: [UInt64: String] = [:]
+    for name in names where name.hasPrefix("wal-") {
+      let header = try SalvageIdentity.header(of: directory + "/" + name, name, in: files)
+      guard let number = found.geometry.segment(named: name),
+        header.map({ $0.identity == found.identity && $0.geometry == found.geometry }) ?? true
+      else {
+        foreign.insert(name)
+        continue
+      }
+      numbers[number] = name
+    }
+    // The first segment that is needed or, if no header names it, the first one that exists.
+    let needed = found.header.map {
+      found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
+    }
+    let first = min(needed ?? .max, numbers.keys.min() ?? .max)
+    for (number, name) in numbers where number - first > Limits.maxSegmentSpan {
+      foreign.insert(name)
+    }
+    return (foreign, first == .max ? 0 : first)
+  }
+
+  /// Returns the durable generation according to the counters file, or 0 if it shows none.
+  private static func committed(
+    _ directory: String, _ files: DamagedFiles
+  ) throws(StorageError) -> FrameNumber {
+    guard let file = try files.open(directory + "/counters", .read) else { return 0 }
+    return try file.withBytes(CountersLayout.byteCount, at: 0) { bytes throws(StorageError) in
+      // Counters that are not in use may have any values.
+      bytes.load64(CountersLayout.ready.offset) == 0
+        ? 0 : bytes.load64(CountersLayout.durable.offset)
+    }
+  }
+
+  /// Reads the page images in the log, and returns the records and the locations of all pages.
+  ///
+  /// A page whose image in the log is damaged is still intact if a checkpoint has written the same
+  /// image to the page file, and vice versa.
+  private static func locate(
+    _ count: Int, _ chosen: SalvageLog, _ scan: PageFileScan, _ report: (Int) -> Void
+  ) throws(StorageError) -> (records: [PageRecord?], index: PageIndex) {
+    let index = PageIndex()
+    var records: [PageRecord?] = []
+    records.reserveCapacity(count)
+    var imageCount = 0
+    for number in 0..<count {
+      let page = PageNumber(number)
+      let stored = number < scan.records.count ? scan.records[number] : nil
+      let frame = chosen.index.frame(of: page)
+      guard frame != 0 else {
+        if let stored, stored.frame <= chosen.checkpointed {
+          records.append(stored)
+        } else {
+          records.append(try checkpointed(page, chosen, index))
+        }
+        continue
+      }
+      imageCount += 1
+      if imageCount % 256 == 0 { report(imageCount) }
+      if let record = try chosen.record(at: frame, page: page) {
+        index.set(page, to: frame)
+        records.append(record)
+      } else {
+        records.append(stored.flatMap { $0.frame == frame ? $0 : nil })
+      }
+    }
+    return (records, index)
+  }
+
+  /// Returns the record of a page that is damaged in the page file but still intact in the log.
+  private static func checkpointed(
+    _ page: PageNumber, _ chosen: SalvageLog, _ index: PageIndex
+  ) throws(StorageError) -> PageRecord? {
+    let frame = chosen.checkpointedIndex.frame(of: page)
+    guard frame != 0, let record = try chosen.record(at: frame, page: page) else { return nil }
+    index.set(page, to: frame)
+    return record
+  }
+
+  private static func state(
+    _ point: CommitPoint, pageCount: Int, _ index: PageIndex, _ table: SegmentTable,
+    _ log: LogFiles, _ pages: (any File)?, _ directory: String
+  ) throws(StorageError) -> GenerationState {
+    let file: any File
+    if let pages {
+      file = pages
+    } else {
+      // A missing page file reads like an empty one.
+      file = try MemoryFileSystem().create("/pages")
+    }
+    let counters = SharedCounters.ofThisProcess()
+    counters.store(point.frame, CountersLayout.checkpointed)
+    let files = StoreFiles(
+      pageFile: PageFile(file: file, geometry: log.geometry, isMapped: false), log: log,
+      counters: counters, locks: StoreLocks(file: file), start: point,
+      cacheByteCount: Self.cacheByteCount, structure: { NodeChecks.check($0) })
+    var point = point
+    point.pageCount = PageNumber(pageCount)
+    return try GenerationState(point: point, index: index, segments: table, files: files)
+  }
+
+  private static let cacheByteCount = 16 << 20
+
+  // MARK: Free space
+
+  /// Records which pages are in use, according to the intact bitmap pages.
+  private func applyBitmaps() {
+    let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
+    for first in stride(from: 0, to: records.count, by: perBitmap) {
+      let range = first..<min(first + perBitmap, records.count)
+      guard let record = records[first], record.kind == .bitmap,
+        let reference = try? view.page(PageNumber(first))
+      else {
+        knowsUsage = false
+        notes.append(
+          "The bitmap page \(first) is damaged, so pages \(range.lowerBound) to "
+            + "\(range.upperBound - 1) were judged by the tree that refers to them.")
+        damagedPageCount += range.count { records[$0] == nil }
+        continue
+      }
+      defer { view.release(reference) }
+      for page in range {
+        let isUsed = Bitmap.bit(page - first, in: reference.bytes)
+        records[page]?.usage = isUsed ? .used : .free
+        if isUsed, records[page] == nil { damagedPageCount += 1 }
+      }
+    }
+  }
+
+  // MARK: Nodes
+
+  /// Returns whether a page is an intact node at a place in a tree that no other node has taken.
+  func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
+    guard Int(page) < records.count, let record = records[Int(page)] else { return false }
+    return record.isNode && record.tree == tree && Int(record.level) == level
+      && !record.isVisited
+  }
+
+  func record(_ page: PageNumber) -> PageRecord? {
+    Int(page) < records.count ? records[Int(page)] : nil
+  }
+
+  func markVisited(_ page: PageNumber) { records[Int(page)]?.isVisited = true }
+
+  /// Calls `body` with a node that the scan has found intact, or returns `nil` if it can no longer
+  /// be read.
+  func withNode<R>(
+    _ page: PageNumber, _ body: (NodeView) throws(StorageError) -> R
+  ) throws(StorageError) -> R? {
+    let reference: PageReference
+    do throws(StorageError) { reference = try view.page(page) } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+    defer { view.release(reference) }
+    let bytes = reference.bytes
+    // A page that was read again may have changed, but the view has verified it again.
+    guard let record = record(page),
+      bytes.load8(PageLayout.kind.offset) == record.kind.rawValue,
+      bytes.load8(PageLayout.level.offset) == record.level
+    else { return nil }
+    return try body(NodeView(bytes))
+  }
+
+  /// The nodes of all trees except the catalog that may be in use, by tree.
+  func nodes() -> [TreeID: [PageNumber]] {
+    var nodes: [TreeID: [PageNumber]] = [:]
+    for (page, record) in records.enumerated() {
+      guard let record, record.isNode, record.usage != .free else { continue }
+      nodes[record.tree, default: []].append(PageNumber(page))
+    }
+    return nodes
+  }
+}

@@ -1,0 +1,82 @@
+/// The result of salvaging a damaged store.
+package struct SalvageReport: Sendable {
+  /// A range of keys in which entries are missing.
+  package struct MissingRange: Hashable, Sendable {
+    /// The last key before the range that came back, or `nil` if there is none.
+    package let after: [UInt8]?
+    /// The first key after the range that came back, or `nil` if there is none.
+    package let before: [UInt8]?
+    /// Whether entries of the range came back too, because only the branch above them is lost.
+    package let isPartial: Bool
+  }
+
+  package struct Keyspace: Sendable {
+    /// The name in the new store.
+    package var name: String
+    /// Whether the name was lost with its row in the catalog.
+    package var hasLostName = false
+    /// Whether the entries were computed again from others, so that none can be missing.
+    package var isRebuilt = false
+    /// The number of entries that came back.
+    package var entryCount = 0
+    /// The number of entries according to the catalog, or `nil` if its row is lost.
+    package var expectedCount: Int?
+    /// The ranges in which entries are missing, in key order, at most ``maxListedCount``.
+    package var missing: [MissingRange] = []
+    package var missingRangeCount = 0
+    /// The keys of entries whose large values are damaged, at most ``maxListedCount``.
+    package var damagedValues: [[UInt8]] = []
+    package var damagedValueCount = 0
+    /// The number of entries from leaves that may be stale.
+    package var doubtfulCount = 0
+    /// The number of entries that were left out because their keys were out of order.
+    package var misplacedCount = 0
+
+    package init(name: String) { self.name = name }
+
+    /// Whether every entry came back, and nothing else.
+    package var isComplete: Bool {
+      if isRebuilt { return true }
+      return !hasLostName && missingRangeCount == 0 && damagedValueCount == 0
+        && doubtfulCount == 0 && misplacedCount == 0 && expectedCount == entryCount
+    }
+
+    mutating func append(_ range: MissingRange) {
+      missingRangeCount += 1
+      if missing.count < SalvageReport.maxListedCount { missing.append(range) }
+    }
+
+    mutating func appendDamagedValue(_ key: [UInt8]) {
+      damagedValueCount += 1
+      if damagedValues.count < SalvageReport.maxListedCount { damagedValues.append(key) }
+    }
+  }
+
+  /// The maximum number of ranges and of keys that are listed for one keyspace.
+  package static let maxListedCount = 10_000
+
+  /// The generation that came back.
+  package var generation = Generation(frame: 0)
+  /// The time of its commit, in milliseconds since 1970, or 0 if it is unknown.
+  package var time: UInt64 = 0
+  /// The keyspaces, sorted by name.
+  package var keyspaces: [Keyspace] = []
+  /// The number of pages, in use or free, of the damaged store.
+  package var pageCount = 0
+  /// The number of damaged pages that were, or may have been, in use.
+  package var damagedPageCount = 0
+  /// Whether rows of the catalog are lost, and with them the names of keyspaces.
+  package var hasLostNames = false
+  /// Whether commits after the generation are lost.
+  package var hasLostCommits = false
+  /// Whether objects may be inconsistent, because the data that describes them is damaged.
+  package var hasInconsistentObjects = false
+  /// Facts about the damage, each in one sentence.
+  package var notes: [String] = []
+
+  /// Whether the new store contains everything that the newest generation contained.
+  package var isComplete: Bool {
+    !hasLostNames && !hasLostCommits && !hasInconsistentObjects
+      && keyspaces.allSatisfy(\.isComplete)
+  }
+}

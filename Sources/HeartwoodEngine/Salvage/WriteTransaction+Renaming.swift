@@ -1,0 +1,23 @@
+extension WriteTransaction {
+  /// Gives a keyspace another name, or does nothing if there is no keyspace with the name.
+  ///
+  /// - Precondition: The transaction has not used either of the two names before.
+  /// - Throws: `invalidArgument` if there is a keyspace with the new name; `corrupt`, `io` or
+  ///   `diskFull`.
+  package func renameKeyspace(_ name: String, to newName: String) throws(StorageError) {
+    session.requireOpen()
+    guard let row = try Catalog.row(name, in: session.pages.view) else { return }
+    guard try Catalog.row(newName, in: session.pages.view) == nil else {
+      throw StorageError(
+        .invalidArgument,
+        "There already is a keyspace with the name \"\(newName)\". Use another name.")
+    }
+    try session.changing { () throws(StorageError) in
+      let catalog = TreeWriter(pages: session.pages, root: Catalog.root)
+      _ = try withSearchBytes(name) { key throws(StorageError) in
+        try catalog.delete(SearchKey(key))
+      }
+      try Catalog.set(row, of: newName, in: session.pages)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/// A new store that is written to a temporary directory, which gets its final name once the store
+/// is complete.
+struct PartialStore {
+  private let fileSystem: any FileSystem
+  private let path: String
+  private let purpose: String
+  private let origin = ProcessOrigin()
+  /// The path of the temporary directory.
+  let partialPath: String
+
+  /// - Parameter purpose: What creates the store, for messages: "copy", for example.
+  init(at path: String, on fileSystem: any FileSystem, purpose: String) throws(StorageError) {
+    let trimmed = OpenSequence.trimmed(path)
+    guard !trimmed.isEmpty, trimmed != "/" else {
+      throw StorageError(
+        .invalidArgument,
+        "A \(purpose) cannot be created at the root directory or at an empty path. Use the path of "
+          + "a new directory.", file: path)
+    }
+    self.fileSystem = fileSystem
+    self.purpose = purpose
+    self.path = trimmed
+    partialPath = trimmed + ".partial"
+  }
+
+  /// Calls `fill`, which writes a store at the temporary path and closes it, and renames it.
+  ///
+  /// - Throws: `invalidArgument` if the final path exists; `busy` while another process creates a
+  ///   store for the same path; any error of `fill`, after the incomplete store has been removed.
+  func create(_ fill: () throws -> Void) throws {
+    try requireUnused()
+    try clear()
+    do {
+      try fill()
+      try fileSystem.syncDirectory(partialPath)
+      // Another process may have created something at the path in the meantime.
+      try requireUnused()
+      try fileSystem.rename(partialPath, to: path)
+    } catch {
+      // Remove the incomplete store to free its space, because the disk may be full.
+      try? removeFiles()
+      throw error
+    }
+    try fileSystem.syncDirectory(OpenSequence.parent(of: path))
+  }
+
+  private func requireUnused() throws(StorageError) {
+    let isUsed: Bool
+    do throws(StorageError) {
+      isUsed = try fileSystem.list(path) != nil
+    } catch {
+      guard error.kind == .notAStore else { throw error }
+      isUsed = true
+    }
+    guard !isUsed else {
+      throw StorageError(
+        .invalidArgument,
+        "This path already exists, and a \(purpose) never replaces existing files. Use another "
+          + "path.",
+        file: path)
+    }
+  }
+
+  /// Removes the files that an interrupted attempt for the same path has left behind.
+  private func clear() throws(StorageError) {
+    guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
+    if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
+      throw StorageError(
+        .invalidArgument,
+        "This directory is needed until the new store is complete, but it contains other files "
+          + "(such as \(foreign)). Move those files, or use another path for the new store.",
+        file: partialPath)
+    }
+    let file = try fileSystem.create(partialPath + "/locks")
+    guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
+      throw StorageError(
+        .busy,
+        "Another process is creating a store at this path. Wait until it has finished.",
+        file: partialPath)
+    }
+    try removeFiles()
+  }
+
+  /// Removes all files except `locks`, whose lock shows that a store is being created.
+  private func removeFiles() throws(StorageError) {
+    // A child forked in the meantime must not remove files that its parent is still using.
+    try origin.requireOwn(partialPath)
+    for name in try fileSystem.list(partialPath) ?? [] where name != "locks" {
+      try fileSystem.remove(partialPath + "/" + name)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Heartwood
+import HeartwoodEngine
+
+/// `salvage`: copies everything that is intact in a damaged store into a new store.
+enum SalvageCommand {
+  static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
+    let target = invocation.required(.salvaged)
+    let source = invocation.required(.broken)
+    guard !CopyCommand.isDirectory(target, within: source) else {
+      throw ToolFailure.refused(
+        "\(target) is in the directory of the damaged store, which is only read. Use a path "
+          + "outside that directory.")
+    }
+    let progress = TerminalProgress()
+    let salvage = try StoreSalvage(of: source, to: target) { progress.show("salvaging", $0) }
+    var objects: ObjectRepair.Summary?
+    let report = try salvage.run { store, report in
+      objects = try ObjectRepair.run(store, &report)
+    }
+    progress.clear()
+    let document = SalvageDocument(report, objects, target: target)
+    if invocation.wantsJSON {
+      try output.json(document)
+    } else {
+      try SalvageText.write(document, output)
+    }
+    return report.isComplete ? .fine : .refused
+  }
+}
