@@ -44,7 +44,7 @@ struct EditCommandTests {
     #expect(try value("players", of: "Team/1", store) as? [String] == ["Player/1", "Player/3"])
   }
 
-  @Test func `changes obey types, constraints and delete rules`() throws {
+  @Test(.evidence("M-08")) func `changes obey types, constraints and delete rules`() throws {
     let store = try ObjectStore()
     try store.run("set", "Player/1", "weight=heavy").expectComplaint(
       "is not a value of Player.weight", exitCode: 1)

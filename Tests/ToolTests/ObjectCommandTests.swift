@@ -10,7 +10,7 @@ struct ObjectCommandTests {
     return try #require(json as? [[String: Any]])
   }
 
-  @Test func `entities shows the model without the program's classes`() throws {
+  @Test(.evidence("M-08")) func `entities shows the model without the program's classes`() throws {
     let store = try ObjectStore()
     let json = try store.run("entities", "--json").json()
     let entities = try #require(json["entities"] as? [[String: Any]])

@@ -41,6 +41,24 @@ struct ShellTerminalTests {
   }
 }
 
+/// Runs commands whose output is paged.
+@Suite(
+  "Paged output",
+  .enabled(
+    if: FileManager.default.isExecutableFile(atPath: ShellTerminal.program),
+    "The program script is not installed."))
+struct PagerTests {
+  @Test(arguments: [("sed s/^/page:/", "page:2 objects"), ("nothing-installed", "\n2 objects")])
+  func `goes through the program that PAGER names`(pager: String, last: String) throws {
+    let store = try ObjectStore(oddities: false)
+    let home = try ScratchDirectory()
+    let terminal = try ShellTerminal(
+      ["query", store.fixture.path, "Team", "name != \"Reds\""], home: home.path, pager: pager)
+    try terminal.expect(last)
+    #expect(try terminal.exitCode() == 0)
+  }
+}
+
 /// A run of the tool in a pseudo terminal, which the program `script` provides.
 private final class ShellTerminal {
   static let program = "/usr/bin/script"
@@ -50,12 +68,12 @@ private final class ShellTerminal {
   private let output = Pipe()
   private var seen = ""
 
-  init(_ arguments: [String], home: String) throws {
+  init(_ arguments: [String], home: String, pager: String = "") throws {
     let tool = try ToolRun.executable().path(percentEncoded: false)
     let command = ([tool] + arguments).map { "'\($0)'" }.joined(separator: " ")
     process.executableURL = URL(filePath: Self.program)
     process.arguments = ["-q", "-e", "-c", command, "/dev/null"]
-    process.environment = ["HOME": home, "TERM": "xterm", "PATH": "/usr/bin:/bin"]
+    process.environment = ["HOME": home, "TERM": "xterm", "PATH": "/usr/bin:/bin", "PAGER": pager]
     process.standardInput = input
     process.standardOutput = output
     process.standardError = output

@@ -63,6 +63,14 @@ enum Command: String, CaseIterable {
     }
   }
 
+  /// Whether long output is shown page by page on a terminal.
+  var isPaged: Bool {
+    switch self {
+    case .entities, .query, .object, .history, .diff, .keys, .dump: true
+    default: false
+    }
+  }
+
   /// Returns whether the command requires one of its operands.
   func requires(_ operand: Operand) -> Bool {
     operand.isRequired && (self != .export || operand != .entity)

@@ -19,10 +19,14 @@ enum Tool {
 
   private static func run(_ arguments: [String]) -> ExitCode {
     let output = Output()
-    do {
+    let result = Result {
       let code = try answer(arguments, output)
       try output.flush()
       return code
+    }
+    output.endPager()
+    do {
+      return try result.get()
     } catch is ClosedOutput {
       return .fine
     } catch let failure as ToolFailure {
@@ -40,6 +44,7 @@ enum Tool {
     case .help: try output.line(HelpText.overview)
     case .helpOn(let command): try output.line(HelpText.text(for: command))
     case .run(let invocation):
+      if invocation.command.isPaged { output.startPager() }
       do {
         return try run(invocation, output)
       } catch let error as StorageError {

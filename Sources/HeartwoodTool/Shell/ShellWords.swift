@@ -21,12 +21,14 @@ enum ShellWords {
         quote = character
         word = word ?? ""
       } else if character == "\\", let next = rest.popFirst() {
-        word = (word ?? "") + String(next)
+        word = word ?? ""
+        word?.append(next)
       } else if character.isWhitespace {
         if let done = word { words.append(done) }
         word = nil
       } else {
-        word = (word ?? "") + String(character)
+        word = word ?? ""
+        word?.append(character)
       }
     }
     guard quote == nil else {

@@ -12,6 +12,7 @@ final class Output {
   /// unset or empty.
   let hasColors: Bool
   private var pending = Data()
+  private var pager: Pager?
   private static let chunkByteCount = 64 << 10
 
   init() {
@@ -47,6 +48,17 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
+  /// Shows the output that follows page by page, if it goes to a terminal.
+  func startPager() {
+    if isTerminal { pager = Pager() }
+  }
+
+  /// Waits until the user has left the program that shows the output, if there is one.
+  func endPager() {
+    pager?.finish()
+    pager = nil
+  }
+
   /// Writes the buffered output.
   func flush() throws {
     let chunk = pending
@@ -54,7 +66,8 @@ final class Output {
     var start = chunk.startIndex
     while start < chunk.endIndex {
       let rest = chunk[start...]
-      let count = rest.withUnsafeBytes { Foundation.write(1, $0.baseAddress, $0.count) }
+      let descriptor = pager?.descriptor ?? 1
+      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count >= 0 {
         start += count
       } else if errno == EPIPE {

@@ -1,0 +1,38 @@
+import Foundation
+
+/// A program that shows long output page by page, such as `less`.
+final class Pager {
+  private let process = Process()
+  private let pipe = Pipe()
+
+  /// The descriptor to which the output is written.
+  var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
+
+  /// Starts the program that the environment variable `PAGER` names, or `less`.
+  ///
+  /// - Returns: `nil` if `PAGER` is empty, or the program is missing.
+  init?() {
+    let environment = ProcessInfo.processInfo.environment
+    let command = environment["PAGER"] ?? "less"
+    let directories = (environment["PATH"] ?? "").split(separator: ":")
+    guard let name = command.split(separator: " ").first, name != "cat",
+      directories.contains(where: {
+        FileManager.default.isExecutableFile(
+          atPath: name.hasPrefix("/") ? "\(name)" : "\($0)/\(name)")
+      })
+    else { return nil }
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", "exec \(command)"]
+    // As git does: quit if one screen is enough, show colours, and keep the screen.
+    process.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
+    process.standardInput = pipe
+    guard (try? process.run()) != nil else { return nil }
+    try? pipe.fileHandleForReading.close()
+  }
+
+  /// Waits until the user has left the program.
+  func finish() {
+    try? pipe.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+}
