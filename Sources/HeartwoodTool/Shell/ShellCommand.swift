@@ -92,9 +92,10 @@ private final class Shell {
     guard let command = Command(rawValue: words[0]), command.isInShell else {
       let names =
         Command.allCases.filter(\.isInShell).map(\.rawValue) + ["pin", "advance", ".help"]
+      let word = String(words[0].prefix(100))
       throw ToolFailure.usage(
-        "There is no command \(words[0]) in the shell."
-          + "\(NearestName.question(words[0], in: names)) Type .help to list the commands.")
+        "There is no command \(word) in the shell.\(NearestName.question(word, in: names)) Type "
+          + ".help to list the commands.")
     }
     var arguments = [invocation.path] + words.dropFirst()
     // Options come before words that only look like options.
