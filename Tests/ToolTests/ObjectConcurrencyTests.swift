@@ -93,7 +93,7 @@ struct ObjectConcurrencyTests {
     }
   }
 
-  @Test(arguments: TestScale.seeds(quick: 30, all: 1000))
+  @Test(arguments: TestScale.seeds(quick: 20, all: 100, long: 2000))
   func `a model or a declaration with a wrong byte is read or refused`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let store = try ObjectStore(oddities: false)

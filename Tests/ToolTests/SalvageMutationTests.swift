@@ -62,9 +62,9 @@ struct SalvageMutationTests {
     return false
   }
 
-  @Test(arguments: 0..<TestScale.pick(quick: 5, all: 10))
+  @Test(arguments: 0..<TestScale.pick(quick: 5, all: 5, long: 10))
   func `gives a report or an error`(group: Int) throws {
-    let count = TestScale.pick(quick: 20, all: 80, long: 600)
+    let count = TestScale.pick(quick: 20, all: 40, long: 600)
     var refused = 0
     for number in 0..<count {
       let seed = UInt64(group * 100_000 + number)
@@ -78,7 +78,7 @@ struct SalvageMutationTests {
 
   @Test(arguments: Mutator.Aim.allCases)
   func `gives a report or an error for aimed changes`(aim: Mutator.Aim) throws {
-    for number in 0..<TestScale.pick(quick: 5, all: 60, long: 500) {
+    for number in 0..<TestScale.pick(quick: 5, all: 20, long: 500) {
       var mutator = Mutator(seed: UInt64(number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: false)

@@ -43,9 +43,9 @@ struct SalvageObjectMutationTests {
     }
   }
 
-  @Test(arguments: 0..<TestScale.pick(quick: 2, all: 8))
+  @Test(arguments: 0..<TestScale.pick(quick: 2, all: 4, long: 8))
   func `gives a report or an error`(group: Int) throws {
-    let count = TestScale.pick(quick: 25, all: 60, long: 400)
+    let count = TestScale.pick(quick: 25, all: 30, long: 400)
     var completeCount = 0
     for number in 0..<count {
       let seed = UInt64(group * 100_000 + number)

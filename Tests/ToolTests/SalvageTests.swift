@@ -18,11 +18,11 @@ struct SalvageTests {
     func sample() throws -> SalvageSample {
       try SalvageSample(
         pageByteCount: pageByteCount, isCheckpointed: isCheckpointed, seed: seed,
-        scale: TestScale.pick(quick: 1, all: 4))
+        scale: TestScale.pick(quick: 1, all: 2, long: 4))
     }
   }
 
-  static let forms = TestScale.seeds(quick: 1, all: 4, long: 40).flatMap { seed in
+  static let forms = TestScale.seeds(quick: 1, all: 2, long: 40).flatMap { seed in
     TestScale.some([4096, 16_384]).flatMap { size in
       [true, false].map { Form(pageByteCount: size, isCheckpointed: $0, seed: seed) }
     }
@@ -100,7 +100,7 @@ struct SalvageTests {
   func `brings back what is on intact leaves`(form: Form, percent: Int) throws {
     let original = try form.sample()
     var generator = SeededGenerator(seed: form.seed)
-    for round in 0..<TestScale.pick(quick: 3, all: 10) {
+    for round in 0..<TestScale.pick(quick: 3, all: 4, long: 10) {
       var sample = original
       let pages = sample.usedPages.filter { page in
         // Names and free space are lost in other tests.
@@ -175,7 +175,7 @@ struct SalvageTests {
   func `brings back nothing else, whatever is damaged`(form: Form, percent: Int) throws {
     let original = try form.sample()
     var generator = SeededGenerator(seed: form.seed &+ UInt64(percent))
-    for round in 0..<TestScale.pick(quick: 3, all: 10) {
+    for round in 0..<TestScale.pick(quick: 3, all: 4, long: 10) {
       var sample = original
       let lost = Set(sample.usedPages.filter { _ in generator.below(100) < percent })
       sample.destroy(lost, &generator)
@@ -255,7 +255,7 @@ struct SalvageTests {
     _ = try expectExact(sample, without: lost, "truncated")
   }
 
-  @Test(arguments: TestScale.seeds(quick: 2, all: 10))
+  @Test(arguments: TestScale.seeds(quick: 2, all: 4, long: 20))
   func `shows the commit before a hole in the log`(seed: UInt64) throws {
     var sample = try SalvageSample(pageByteCount: 4096, isCheckpointed: false, seed: seed)
     let segments = sample.files.keys.filter { $0.hasPrefix("wal-") }.sorted()
