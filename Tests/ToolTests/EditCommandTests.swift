@@ -146,6 +146,33 @@ struct EditCommandTests {
     #expect(run.output.contains("read another generation"))
   }
 
+  @Test func `import refuses a unique value of an object of another entity`() throws {
+    let store = try ObjectStore()
+    let directory = try ScratchDirectory()
+    func run(_ entity: String, _ text: String) throws -> ToolRun {
+      let file = directory.path(of: "input")
+      try Data(text.utf8).write(to: URL(filePath: file))
+      return try ToolRun(["import", store.fixture.path, entity, file])
+    }
+    let player = #"[{"tag": 7, "name": "A", "weight": 1, "born": "2001-01-01T00:00:00Z"}]"#
+    #expect(try run("Player", player).output.hasPrefix("1 inserted"))
+    try run("Captain", #"[{"tag": 7, "badge": 1}]"#).expectComplaint("same tag", exitCode: 1)
+    #expect(
+      try run("Player", #"[{"tag": 7, "name": "B"}]"#).output.hasPrefix("0 inserted, 1 updated"))
+    try store.run("verify").expectFine()
+  }
+
+  @Test func `numbers must be numbers to their end`() throws {
+    let store = try ObjectStore()
+    for text in ["1,5", "0x10", "5abc", "5.5.5", "5 6", "1e", ""] {
+      try store.run("set", "Oddity/1", "price=\(text)").expectComplaint("price", exitCode: 1)
+    }
+    try store.run("set", "Oddity/1", "double=1e400").expectComplaint("double", exitCode: 1)
+    try store.run("set", "Oddity/1", "double=inf", "price=-1.5e3", "--yes").expectFine()
+    #expect(try value("price", of: "Oddity/1", store) as? Double == -1500)
+    try store.run("query", "Oddity", "--columns", ",").expectComplaint("no column", exitCode: 2)
+  }
+
   private func run(_ store: ObjectStore, _ input: String) throws -> ProgramRun {
     try ProgramRun("heartwoodctl", ["shell", store.fixture.path], input: Data(input.utf8))
   }

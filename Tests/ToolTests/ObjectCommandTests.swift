@@ -61,6 +61,7 @@ struct ObjectCommandTests {
     #expect(all.map { $0["name"] as? String } == (0..<6).map { "P\($0)" })
     #expect(all[5]["id"] as? String == "Captain/1")
     #expect(all[4]["team"] is NSNull)
+    #expect(all[4]["yes"] as? Bool == true)
     #expect(all[0]["team"] as? String == "Team/1")
     let conditions = try rows(
       store.run(

@@ -18,6 +18,9 @@ class ToolPlayer: ManagedObject {
   @Attribute var number: Int16? = nil
   @Attribute var born: Date = Date(timeIntervalSinceReferenceDate: 0)
   @Attribute var weight: Double = 0
+  @Attribute(.unique) var tag: Int? = nil
+  /// A name that the format language also has.
+  @Attribute var yes: Bool = true
   @ToOne var team: ToolTeam?
   @ToMany var lineUps: Set<ToolTeam>
 

@@ -94,7 +94,13 @@ struct StoredImport {
     let key = Key(entity: index.entity.position, slot: property.slot, value: value)
     let number =
       try pending[key] ?? run.view.number(in: run.model.keyspace(index), [value])
-    if let number, let known = try run.changes.change(of: number) { return (known, false) }
+    if let number, let known = try run.changes.change(of: number) {
+      // An entity can share a unique constraint with others that inherit the attribute.
+      guard known.storage.entity.isKind(of: entity) else {
+        throw index.conflict(ManagedObjectID(number, run.model.space))
+      }
+      return (known, false)
+    }
     guard !entity.isAbstract else {
       throw ObjectGraphError(
         .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")

@@ -27,10 +27,21 @@ extension StoredObjects {
   /// Returns the versions of an object that are known from readable generations and the history,
   /// oldest first.
   package func versions(of id: ManagedObjectID) throws -> [ObjectVersion] {
+    let own = QueryGenerationToken(generation: snapshot.token)
     let oldest = try container.store.liveGenerations().lazy.map(\.generation)
       .compactMap { try? self.container.store.snapshot(at: $0) }.first
-    return try container.versions(
-      of: id, from: QueryGenerationToken(generation: (oldest ?? snapshot).token))
+    do {
+      let first = oldest.map { QueryGenerationToken(generation: $0.token) } ?? own
+      return try container.versions(of: id, from: first)
+    } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
+      // The model has changed since the oldest readable generation, or after this one.
+      return (try? container.versions(of: id, from: own, to: own)) ?? []
+    }
+  }
+
+  /// Returns the number of the generation that contains a version, or `nil` if none does.
+  package func generationNumber(of version: ObjectVersion) -> UInt64? {
+    version.generation?.generations.first?.generation.frame
   }
 
   /// Returns the values of a version of an object, by name, or `nil` if they are unknown.
@@ -45,8 +56,17 @@ extension StoredObjects {
   }
 
   /// Returns the objects that differ between this generation and that of `other`.
+  ///
+  /// - Throws: `incompatibleSchema` if the model was changed between the two.
   package func changes(to other: StoredObjects) throws -> ChangeSet {
-    try container.changes(
+    guard model.changeCount == other.model.changeCount else {
+      throw ObjectGraphError(
+        .incompatibleSchema,
+        "The model of the store was changed between \(snapshot.generation) and "
+          + "\(other.snapshot.generation), so their objects cannot be compared. Compare exports of "
+          + "the two generations instead.")
+    }
+    return try container.changes(
       from: QueryGenerationToken(generation: snapshot.token),
       to: QueryGenerationToken(generation: other.snapshot.token))
   }

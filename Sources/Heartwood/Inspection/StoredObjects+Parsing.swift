@@ -57,16 +57,24 @@ extension StorageType {
     case .uint16: UInt16(text)?.storedValue
     case .uint32: UInt32(text)?.storedValue
     case .uint64: UInt64(text)?.storedValue
-    case .float: Float(text)?.storedValue
-    case .double: Double(text)?.storedValue
+    case .float:
+      Float(text).flatMap { $0.isInfinite && !Self.isInfinity(text) ? nil : $0.storedValue }
+    case .double:
+      Double(text).flatMap { $0.isInfinite && !Self.isInfinity(text) ? nil : $0.storedValue }
     case .date: ExactDates.date(from: text)?.storedValue
     case .uuid: UUID(uuidString: text)?.storedValue
     case .string: .string(text)
     case .bytes: Data(base64Encoded: text)?.storedValue
-    case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
+    case .decimal:
+      // `Decimal` reads a number at the beginning of a text, and ignores the rest.
+      text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) == nil
+        ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
     case .json:
       try (try? JSONCoding.decoder.decode(JSONValue.self, from: Data(text.utf8)))?.storedValue
     case .reference: nil
     }
   }
+
+  /// Returns whether a text names infinity, rather than a number that is too large.
+  private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -74,7 +74,14 @@ package final class StoredObjects {
     var request = try query.request()
     let entity = try request.entity(in: model.schema)
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
-    let terms = try columns.map { try resolver.resolve(try FormatParser.expression($0, [])) }
+    let terms = try columns.map { column in
+      // A property may be called like a word of the format language.
+      let property = entity.properties.first { $0.name == column }
+      let expression =
+        try property.map { .property(.variable(0), .known($0, entity)) }
+        ?? FormatParser.expression(column, [])
+      return try resolver.resolve(expression)
+    }
     let values = try zip(columns, terms).map { column, term -> QueryTerm.Value in
       switch term.content {
       case .value(let value): return value
@@ -119,9 +126,8 @@ package final class StoredObjects {
     if let url = URL(string: text), let id = ManagedObjectID(uriRepresentation: url) {
       return id.space.store == model.space.store ? ManagedObjectID(id.number, model.space) : nil
     }
-    let parts = text.split(separator: "/")
-    guard parts.count == 2, let entity = entity(named: String(parts[0])), let row = Int64(parts[1]),
-      (0...ObjectNumber.maxRow).contains(row)
+    guard let slash = text.lastIndex(of: "/"), let entity = entity(named: String(text[..<slash])),
+      let row = Int64(text[text.index(after: slash)...]), (0...ObjectNumber.maxRow).contains(row)
     else { return nil }
     return ManagedObjectID(ObjectNumber(entity: entity.number, row: row), model.space)
   }

@@ -65,7 +65,7 @@ enum TextFormat: String {
   init(_ invocation: Invocation) throws(ToolFailure) {
     let word = invocation[.format] ?? Self.jsonLines.rawValue
     guard let format = TextFormat(rawValue: word) else {
-      throw .usage("There is no format \(word). Use --format jsonl, csv or sqlite.")
+      throw .usage("There is no format \(word). Use --format jsonl or --format csv.")
     }
     self = format
   }

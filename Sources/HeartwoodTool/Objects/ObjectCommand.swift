@@ -14,7 +14,7 @@ enum ObjectCommand {
 
   private struct Version: Encodable {
     let time: String
-    let generation: String?
+    let generation: UInt64?
     let transaction: String
     let author: String?
     let values: [String: ObjectValue]?
@@ -52,7 +52,7 @@ enum ObjectCommand {
   ) -> Version {
     Version(
       time: JSONText.time(UInt64(max(version.date.timeIntervalSince1970 * 1000, 0))),
-      generation: version.generation.map { "\($0)" }, transaction: word(for: version),
+      generation: objects.generationNumber(of: version), transaction: word(for: version),
       author: version.author, values: objects.values(of: version, id))
   }
 

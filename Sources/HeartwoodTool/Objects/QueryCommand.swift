@@ -49,6 +49,9 @@ enum QueryCommand {
     _ invocation: Invocation, _ output: Output
   ) throws {
     let columns = invocation.list(.columns) ?? Self.columns(of: entity)
+    guard !columns.isEmpty else {
+      throw ToolFailure.usage("--columns names no column. Use names, separated by commas.")
+    }
     let rows = try RowOutput(RowFormat(invocation), columns, output)
     let isOwnID = !entity.attributes.contains { $0.name == idName }
     let paths = columns.map { $0 == idName && isOwnID ? "SELF" : $0 }
