@@ -181,6 +181,38 @@ struct ImportedRow {
   }
 }
 
+extension ImportedRow {
+  /// Returns the value of the unique attribute by which the row's object is found.
+  ///
+  /// - Throws: `DecodingError` if the row has none.
+  func key(_ property: PropertyDescription) throws -> StoredValue {
+    if let found = attributes.first(where: { $0.property === property }), !found.value.isNull {
+      return found.value
+    }
+    throw missing(
+      plan.key(of: property),
+      "An element needs a value of \(property.name), by which its object is found.")
+  }
+
+  /// Returns the first unique attribute of which a related object has a value.
+  ///
+  /// - Throws: `DecodingError` if it has none.
+  func uniqueProperty() throws -> PropertyDescription {
+    let present = plan.uniqueProperties.first { unique in
+      attributes.contains { $0.property === unique && !$0.value.isNull }
+    }
+    if let present { return present }
+    throw missing(
+      ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
+      "A related object needs a value of a unique attribute, by which it is found.")
+  }
+
+  /// Returns the error for a key that the row lacks.
+  func missing(_ key: ImportKey, _ reason: String) -> DecodingError {
+    .keyNotFound(key, DecodingError.Context(codingPath: path, debugDescription: reason))
+  }
+}
+
 /// A JSON element, decoded with the plan that the decoder's `userInfo` contains.
 struct ImportedElement: Decodable {
   let row: ImportedRow

@@ -115,16 +115,8 @@ struct ImportRun {
   private mutating func apply(
     _ row: ImportedRow, matching property: PropertyDescription
   ) throws -> (object: ManagedObject, outcome: Outcome) {
-    guard let key = row.attributes.first(where: { $0.property === property }), !key.value.isNull
-    else {
-      throw DecodingError.keyNotFound(
-        row.plan.key(of: property),
-        DecodingError.Context(
-          codingPath: row.path,
-          debugDescription: "An element needs a value of \(property.name), by which its object is "
-            + "found."))
-    }
-    let (object, isNew) = try object(of: row.plan.entity, with: key.value, of: property)
+    let (object, isNew) = try object(
+      of: row.plan.entity, with: row.key(property), of: property)
     touched.append(object)
     var isChanged = false
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
@@ -178,18 +170,7 @@ struct ImportRun {
       }
       return object
     case .row(let row):
-      let present = row.plan.uniqueProperties.filter { unique in
-        row.attributes.contains { $0.property === unique && !$0.value.isNull }
-      }
-      guard let property = present.first else {
-        throw DecodingError.keyNotFound(
-          ImportKey(row.plan.uniqueProperties.first?.name ?? "a unique attribute"),
-          DecodingError.Context(
-            codingPath: row.path,
-            debugDescription: "A related object needs a value of a unique attribute, by which it "
-              + "is found."))
-      }
-      return try apply(row, matching: property).object
+      return try apply(row, matching: row.uniqueProperty()).object
     }
   }
 

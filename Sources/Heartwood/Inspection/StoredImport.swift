@@ -53,16 +53,8 @@ struct StoredImport {
   private mutating func object(
     of row: ImportedRow, matching property: PropertyDescription
   ) throws -> (number: ObjectNumber, outcome: Outcome) {
-    guard let key = row.attributes.first(where: { $0.property === property }), !key.value.isNull
-    else {
-      throw DecodingError.keyNotFound(
-        row.plan.key(of: property),
-        DecodingError.Context(
-          codingPath: row.path,
-          debugDescription: "An element needs a value of \(property.name), by which its object is "
-            + "found."))
-    }
-    let (change, isNew) = try change(of: row.plan.entity, with: key.value, of: property)
+    let (change, isNew) = try change(
+      of: row.plan.entity, with: row.key(property), of: property)
     let before = change.after
     for (property, value) in row.attributes
     where !change.storage.entity.derived.contains(where: { $0.slot == property.slot }) {
@@ -72,7 +64,7 @@ struct StoredImport {
     if isNew { try requireValues(of: change, row) }
     var isChanged = !change.after.isIdentical(to: before)
     for (property, targets) in row.targets {
-      let numbers = try targets.map { try target($0, row.path) }
+      let numbers = try targets.map { try target($0) }
       if try relate(change, property, to: numbers) { isChanged = true }
     }
     return (change.number, isNew ? .inserted : isChanged ? .updated : .unchanged)
@@ -122,17 +114,15 @@ struct StoredImport {
       guard case .attribute(_, isOptional: false) = property.kind,
         !change.storage.entity.derived.contains(where: { $0.slot == property.slot })
       else { continue }
-      throw DecodingError.keyNotFound(
+      throw row.missing(
         row.plan.key(of: property),
-        DecodingError.Context(
-          codingPath: row.path,
-          debugDescription: "A new \(change.storage.entity.name) needs a value of "
-            + "\(property.name), because the store records no value for new objects."))
+        "A new \(change.storage.entity.name) needs a value of \(property.name), because the store "
+          + "records no value for new objects.")
     }
   }
 
   private mutating func target(
-    _ target: ImportedRow.Target, _ path: [any CodingKey]
+    _ target: ImportedRow.Target
   ) throws -> ObjectNumber {
     switch target {
     case .number(let number): return number
@@ -140,18 +130,7 @@ struct StoredImport {
       let row = ImportedRow(plan, attributes: [(property, value)], targets: [])
       return try object(of: row, matching: property).number
     case .row(let row):
-      let unique = row.plan.uniqueProperties.first { unique in
-        row.attributes.contains { $0.property === unique && !$0.value.isNull }
-      }
-      guard let unique else {
-        throw DecodingError.keyNotFound(
-          ImportKey(row.plan.uniqueProperties.first?.name ?? "a unique attribute"),
-          DecodingError.Context(
-            codingPath: row.path,
-            debugDescription: "A related object needs a value of a unique attribute, by which it "
-              + "is found."))
-      }
-      return try object(of: row, matching: unique).number
+      return try object(of: row, matching: row.uniqueProperty()).number
     }
   }
 

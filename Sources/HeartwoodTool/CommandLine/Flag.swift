@@ -55,7 +55,7 @@ enum Flag: String, CaseIterable {
     switch self {
     case .columns: "show these columns, separated by commas"
     case .sort: "sort by these columns; --sort=-NAME reverses the order"
-    case .format: "jsonl (the default), csv or sqlite"
+    case .format: "jsonl (the default) or csv; export also writes sqlite"
     case .output: "write to FILE instead of standard output"
     case .key: "find objects by this unique attribute"
     case .skipInvalid: "list elements that cannot be imported, and go on"
