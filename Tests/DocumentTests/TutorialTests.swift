@@ -47,7 +47,7 @@ private struct Watch {
     process.currentDirectoryURL = URL(filePath: scratch.path)
     process.standardInput = input
     process.standardOutput = output
-    try process.run()
+    try process.start()
   }
 
   /// Reads and returns the output up to the given words.

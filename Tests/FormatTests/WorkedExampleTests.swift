@@ -62,7 +62,7 @@ struct WorkedExampleTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  @Test(.mustEnd, arguments: [true, false])
   func `is a store with one row`(isReadOnly: Bool) throws {
     let store = try Store(
       at: "/store", options: Self.options(isReadOnly: isReadOnly),
@@ -72,7 +72,7 @@ struct WorkedExampleTests {
     try store.close()
   }
 
-  @Test(.timeLimit(.minutes(2)), .evidence("B2"), .evidence("F5"), arguments: [true, false])
+  @Test(.mustEnd, .evidence("B2"), .evidence("F5"), arguments: [true, false])
   func `with any bit of its lines flipped opens or throws`(isReadOnly: Bool) throws {
     let files = try Self.files()
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
@@ -85,7 +85,7 @@ struct WorkedExampleTests {
   }
 
   @Test(
-    .timeLimit(.minutes(2)), .evidence("B2"),
+    .mustEnd, .evidence("B2"),
     arguments: TestScale.some([UInt64(1), 2, 3], every: 3))
   func `with a bit flipped anywhere opens or throws`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

@@ -11,7 +11,7 @@ final class StartedProgram {
     process.executableURL = try ProgramRun.executable(program)
     process.arguments = arguments
     process.standardOutput = output
-    try process.run()
+    try process.start()
   }
 
   /// Waits for the next line of output, and returns it.

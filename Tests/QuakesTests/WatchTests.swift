@@ -92,13 +92,7 @@ struct WatchTests {
       [try ProgramRun.executable("quakes").path, quakes.path] + files + [key]
     let output = Pipe()
     process.standardOutput = output
-    // A test runner may block signals. Child processes inherit blocked signals, so tmux would never
-    // end.
-    var (none, usual) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &usual)
-    defer { pthread_sigmask(SIG_SETMASK, &usual, nil) }
-    try process.run()
+    try process.start()
     let said = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)

@@ -1,4 +1,5 @@
 import Foundation
+import HeartwoodTestSupport
 import SQLiteWriter
 import Testing
 
@@ -33,7 +34,7 @@ enum SQLiteShell {
     process.standardInput = try FileHandle(forReadingFrom: input)
     process.standardOutput = outputFile
     process.standardError = outputFile
-    try process.run()
+    try process.start()
     process.waitUntilExit()
     let text = try String(contentsOf: output, encoding: .utf8)
     return text.split(separator: "\n", omittingEmptySubsequences: true).map(String.init)

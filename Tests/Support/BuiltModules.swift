@@ -41,7 +41,7 @@ package enum BuiltModules {
     process.standardOutput = pipe
     process.standardError = pipe
     process.standardInput = FileHandle.nullDevice
-    try process.run()
+    try process.start()
     let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return (String(decoding: said, as: UTF8.self), process.terminationStatus)

@@ -25,7 +25,7 @@ package struct ProgramRun {
     process.standardOutput = output
     process.standardError = try Self.file(directory.path(of: "complaint")).forWriting
     process.standardInput = try Self.file(directory.path(of: "input"), input).forReading
-    try process.run()
+    try process.start()
     let said = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     try #require(process.terminationReason == .exit, "ended by a signal: \(arguments)")

@@ -185,7 +185,7 @@ struct BrowseCommandTests {
     ]
     let complaint = Pipe()
     process.standardError = complaint
-    try process.run()
+    try process.start()
     let words = String(
       decoding: try complaint.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     process.waitUntilExit()

@@ -140,7 +140,7 @@ enum Browser {
     process.standardOutput = output
     // The browser reports what it misses on a server.
     process.standardError = FileHandle.nullDevice
-    try process.run()
+    try process.start()
     let document = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return String(decoding: document, as: UTF8.self)

@@ -83,7 +83,7 @@ struct CommandLineTests {
     try ToolRun("info", "--", "--help").expectComplaint("nothing at --help", exitCode: 1)
   }
 
-  @Test(arguments: [#""a"#, #"("a", )"#, #"("a, 1)"#, #""\q""#, ""])
+  @Test(arguments: [#""a"#, #"("a", )"#, #"("a, 1)"#, #""\q""#])
   func `rejects a key that cannot be parsed`(key: String) throws {
     try ToolRun("keys", "a", "b", "--from", key).expectComplaint("The key ", exitCode: 2)
   }

@@ -274,7 +274,7 @@ struct InspectionCommandTests {
     process.standardOutput = output
     process.standardError = complaint
     try output.fileHandleForReading.close()
-    try process.run()
+    try process.start()
     try output.fileHandleForWriting.close()
     process.waitUntilExit()
     #expect(process.terminationReason == .exit)

@@ -67,7 +67,7 @@ struct MaintenanceCommandTests {
     ]
     let output = Pipe()
     process.standardOutput = output
-    try process.run()
+    try process.start()
     #expect(try output.fileHandleForReading.readToEnd() == Data("0\n".utf8))
     process.waitUntilExit()
     let pages = try store.fixture.bytes(of: "pages")

@@ -166,3 +166,29 @@ struct ObjectCommandTests {
     #expect(text.output.contains("\n1 inserted, 2 updated, 1 deleted between generation "))
   }
 }
+
+@Suite("Conditions with texts for dates, UUIDs and objects")
+struct TextConditionTests {
+  @Test(arguments: [
+    ("Player", "born > '2001-01-03'", "4"), ("Player", "born > '2001-01-02T00:00:01Z'", "4"),
+    ("Player", "'2001-01-01T00:00:00Z' == born", "1"),
+    ("Player", "born BETWEEN {'2001-01-01', '2001-01-02T12:00:00+12:00'}", "1"),
+    ("Player", "born IN {'2001-01-01T00:00:00Z', '1999-01-01'}", "1"),
+    ("Player", "team == 'Team/1'", "2"), ("Player", "team != 'Team/1'", "4"),
+    ("Player", "SELF IN {'Player/1', 'Captain/1'}", "2"), ("Player", "SELF == 'Player/99'", "0"),
+    ("Player", "NONE lineUps == 'Team/1'", "0"), ("Player", "team.name == 'Team/1'", "0"),
+    ("Oddity", "code == '9213C23F-42E4-456E-9CAF-2D5B95DC8823'", "0"),
+  ])
+  func `match`(entity: String, condition: String, count: String) throws {
+    let run = try ObjectStore().run("query", entity, condition, "--count")
+    #expect(run.output == count + "\n", "\(condition): \(run.complaint)")
+  }
+
+  @Test(arguments: [
+    ("born > 'yesterday'", "ISO 8601"), ("team == 'Reds'", "such as Team/1"),
+    ("team == 'Nothing/1'", "such as Team/1"), ("SELF == 'Player/x'", "such as Team/1"),
+  ])
+  func `are refused if they are no such values`(condition: String, advice: String) throws {
+    try ObjectStore().run("query", "Player", condition).expectComplaint(advice, exitCode: 1)
+  }
+}

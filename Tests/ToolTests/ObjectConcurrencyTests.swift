@@ -13,7 +13,7 @@ struct ObjectConcurrencyTests {
     process.arguments = ["follow", store.fixture.path, "--after", "0"]
     let pipe = Pipe()
     process.standardOutput = pipe
-    try process.run()
+    try process.start()
     defer { process.terminate() }
     let lines = LineReader(pipe.fileHandleForReading)
     let inserted = 3 + 6 + ObjectStore.oddTexts.count + 1
@@ -28,6 +28,19 @@ struct ObjectConcurrencyTests {
     #expect(json?["properties"] as? [String] == ["weight"])
     #expect(json?["author"] as? String == "coach")
     #expect((json?["values"] as? [String: Any])?["weight"] as? Double == 99)
+  }
+
+  @Test(.mustEnd) func `follow ends when its reader closes the output`() throws {
+    let store = try ObjectStore()
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = ["follow", store.fixture.path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.start()
+    try pipe.fileHandleForReading.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
   }
 
   @Test func `a generation is chosen by number, name or time`() throws {

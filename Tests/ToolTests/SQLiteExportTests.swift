@@ -92,7 +92,7 @@ private enum SQLiteProgram {
     process.arguments = ["-batch", "-readonly", file, sql]
     let output = Pipe()
     (process.standardOutput, process.standardError) = (output, output)
-    try process.run()
+    try process.start()
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return String(decoding: data, as: UTF8.self).split(

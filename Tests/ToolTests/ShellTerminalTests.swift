@@ -77,7 +77,7 @@ private final class ShellTerminal {
     process.standardInput = input
     process.standardOutput = output
     process.standardError = output
-    try process.run()
+    try process.start()
     let descriptor = output.fileHandleForReading.fileDescriptor
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
   }

@@ -55,7 +55,7 @@ struct ToolGuideTests {
       at: link, withDestinationURL: URL(filePath: store.fixture.path))
     let pipe = Pipe()
     process.standardOutput = pipe
-    try process.run()
+    try process.start()
     let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     var text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")

@@ -37,6 +37,7 @@ struct FetchPlan {
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
+    if request.named != nil { resolver.textModel = model }
     var terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
     order = try FetchOrder(request, resolver, section: section)
     if let position = request.position {

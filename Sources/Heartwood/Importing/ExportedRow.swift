@@ -32,27 +32,47 @@ struct ExportedColumns {
       }
       guard property.isReference else { return nil }
       let target = model.schema.destination(of: property)
-      let unique = target?.uniqueProperties ?? []
-      let required = unique.first {
-        if case .attribute(_, isOptional: false) = $0.kind { true } else { false }
-      }
-      guard let attribute = required ?? unique.first else { return nil }
+      guard let target, let attribute = target.referringAttribute else { return nil }
       return Column(
         property: property, expression: .property(path, .name(attribute.name)),
         attribute: attribute, keys: property.importKeys,
-        key: unique.count > 1 ? ImportKey(attribute.name) : nil,
-        omitsNull: required == nil)
+        key: target.uniqueProperties.count > 1 ? ImportKey(attribute.name) : nil,
+        omitsNull: attribute.isOptional)
     }
   }
 
   /// Returns the text of a value in a CSV field, or `nil` for a missing value.
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
-    if value.isNull { return nil }
+    switch value {
+    case .null: return nil
+    // As below, but in a fiftieth of the time.
+    case .bool(let value): return "\(value)"
+    case .integer(let value): return "\(value)"
+    case .uuid: return try UUID(storedValue: value).uuidString
+    case .string(let text) where column.attribute.fieldStorageType != .decimal: return text
+    default: break
+    }
     let field = ExportedValue(value, column.attribute)
     let json = try encoder.encode([field])
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
     guard text.hasPrefix("\"") else { return text }
     return try JSONDecoder().decode([String].self, from: json).first
+  }
+}
+
+extension EntityDescription {
+  /// The unique attribute whose value stands for an object to which another one refers: the first
+  /// that is not optional, or the first; `nil` if there is none.
+  var referringAttribute: PropertyDescription? {
+    let unique = uniqueProperties
+    return unique.first { !$0.isOptional } ?? unique.first
+  }
+}
+
+extension PropertyDescription {
+  /// Whether the property is an attribute that can have no value.
+  var isOptional: Bool {
+    if case .attribute(_, isOptional: true) = kind { true } else { false }
   }
 }
 

@@ -14,6 +14,8 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
+  /// Whether rows list the keys that name no property.
+  var reportsIgnoredKeys = false
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]
 
@@ -55,6 +57,13 @@ final class ImportPlan: @unchecked Sendable {
   func key(of property: PropertyDescription) -> ImportKey {
     let keys = fields.first { $0.property === property }?.keys ?? []
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
+  }
+
+  /// Returns the keys of a JSON object that lead to no property.
+  fileprivate func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
+    container.allKeys.map(\.stringValue).filter { name in
+      !fields.contains { $0.keys.first?.stringValue == name }
+    }
   }
 
   /// Returns the plan of the objects to which a relationship leads.
@@ -104,6 +113,8 @@ struct ImportedRow {
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
   /// The targets of the relationships that are present; empty for `null`.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
+  /// The keys that name no property, if the plan asks for them.
+  private(set) var ignoredKeys: [String] = []
 
   /// Creates a row from values that another format than JSON contains.
   init(
@@ -128,6 +139,7 @@ struct ImportedRow {
         DecodingError.Context(
           codingPath: [], debugDescription: "Related objects are nested too deeply."))
     }
+    if plan.reportsIgnoredKeys { ignoredKeys = plan.ignoredKeys(container) }
     for field in plan.fields {
       guard let (inner, key) = try Self.container(of: field.keys, in: container) else { continue }
       let decoder = try inner.superDecoder(forKey: key)
@@ -205,6 +217,19 @@ extension ImportedRow {
     throw missing(
       ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
       "A related object needs a value of a unique attribute, by which it is found.")
+  }
+
+  /// Returns the error for a related object that does not exist, and that cannot be created because
+  /// its entity is not known.
+  func missing(
+    _ entity: EntityDescription, _ value: StoredValue, _ relationship: PropertyDescription
+  ) -> DecodingError {
+    let names = entity.family.filter { !$0.isAbstract }.map(\.name).joined(separator: " or ")
+    return .dataCorrupted(
+      DecodingError.Context(
+        codingPath: path + [plan.key(of: relationship)],
+        debugDescription: "There is no \(entity.name) \(value.text ?? "null"). It could be of "
+          + "several entities, \(names), so import it first."))
   }
 
   /// Returns the error for a key that the row lacks.

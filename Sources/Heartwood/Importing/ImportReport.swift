@@ -26,6 +26,9 @@ public struct ImportReport: Sendable {
   /// all of them.
   public internal(set) var refusals: [Refusal] = []
 
+  /// The keys of elements that name no property, if the import looks for them.
+  package internal(set) var ignoredKeys: Set<String> = []
+
   /// The number of all elements.
   public var elementCount: Int { insertedCount + updatedCount + unchangedCount + refusedCount }
 

@@ -1,15 +1,31 @@
 import Foundation
 
 /// Applies imported rows to the objects of entities without classes.
+///
+/// Each element is applied as a whole or not at all, so that elements that violate a rule of the
+/// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
-  /// The objects that are not written yet, by their unique values.
-  private var pending: [Key: ObjectNumber] = [:]
-  private(set) var report = ImportReport()
+  /// The changes that are not written yet, by their unique values.
+  private var owners: RowChanges.Owners = [:]
+  /// What the changes that the current element affects were like before it.
+  private var undo: [ObjectNumber: RowChange.Request] = [:]
+  /// The relationships to objects that did not exist when their elements were applied.
+  private var postponed: [Postponed] = []
+  /// Whether all elements have been applied, so that what does not exist will not be imported.
+  private var isComplete = false
+  private var report = ImportReport()
 
-  private struct Key: Hashable {
-    let entity: Int
-    let slot: Int
+  /// A row that only sets a relationship.
+  private struct Postponed {
+    let row: ImportedRow
+    let property: PropertyDescription
+    let position: Int
+  }
+
+  /// The error for an object that does not exist and whose entity is not known.
+  private struct Missing: Error {
+    let entity: EntityDescription
     let value: StoredValue
   }
 
@@ -21,40 +37,85 @@ struct StoredImport {
 
   init(_ run: BatchRun) { self.run = run }
 
-  /// Applies one element.
-  mutating func apply(_ row: ImportedRow, matching property: PropertyDescription) throws {
-    switch try object(of: row, matching: property).outcome {
+  /// Applies one element, or changes nothing.
+  mutating func apply(
+    _ row: ImportedRow, matching property: PropertyDescription, at position: Int
+  ) throws {
+    let postponedCount = postponed.count
+    switch try whole({ work throws in try work.object(of: row, matching: property, position) })
+      .outcome
+    {
     case .inserted: report.insertedCount += 1
     case .updated: report.updatedCount += 1
-    case .unchanged: report.unchangedCount += 1
+    case .unchanged:
+      // The relationships of a later step may still change the object.
+      if postponed.count > postponedCount {
+        report.updatedCount += 1
+      } else {
+        report.unchangedCount += 1
+      }
     }
+    report.ignoredKeys.formUnion(row.ignoredKeys)
     if run.changes.list.count >= Self.flushCount { try flush() }
   }
 
-  /// Reports an element that cannot be decoded.
+  /// Reports an element that cannot be imported.
   mutating func refuse(_ position: Int, _ error: any Error) {
     report.refuse(position, ImportReport.path(of: error, position), error)
   }
 
-  /// Writes the changes that are not written yet.
-  mutating func flush() throws {
-    try run.flush()
-    pending = [:]
-  }
-
-  /// Ends the import.
-  mutating func finish() throws {
+  /// Sets the postponed relationships, writes all changes, and ends the import.
+  ///
+  /// - Parameter refuse: A closure that throws the error of an element, or returns if invalid
+  ///   elements are skipped.
+  mutating func finish(_ refuse: (Int, any Error) throws -> Void) throws -> ImportReport {
+    isComplete = true
+    for step in postponed {
+      do {
+        _ = try whole { work throws in
+          try work.object(of: step.row, matching: step.property, step.position)
+        }
+      } catch let error as StorageError {
+        throw error
+      } catch {
+        try refuse(step.position, error)
+        self.refuse(step.position, error)
+      }
+      if run.changes.list.count >= Self.flushCount { try flush() }
+    }
     try flush()
     try run.changes.finish()
+    return report
+  }
+
+  private mutating func flush() throws {
+    try run.flush()
+    owners = [:]
+  }
+
+  /// Runs `body`, and restores all changes if it throws an error.
+  private mutating func whole<Result>(
+    _ body: (inout StoredImport) throws -> Result
+  ) throws -> Result {
+    let (count, postponedCount) = (run.changes.list.count, postponed.count)
+    undo.removeAll(keepingCapacity: true)
+    do { return try body(&self) } catch {
+      run.changes.removeChanges(after: count)
+      for (number, request) in undo { run.changes.known(number)?.request = request }
+      postponed.removeSubrange(postponedCount...)
+      owners = [:]
+      for change in run.changes.list { claim(change) }
+      throw error
+    }
   }
 
   // MARK: Objects
 
   private mutating func object(
-    of row: ImportedRow, matching property: PropertyDescription
+    of row: ImportedRow, matching property: PropertyDescription, _ position: Int
   ) throws -> (number: ObjectNumber, outcome: Outcome) {
-    let (change, isNew) = try change(
-      of: row.plan.entity, with: row.key(property), of: property)
+    let (change, isNew) = try change(of: row.plan.entity, with: row.key(property), of: property)
+    willChange(change)
     let before = change.after
     for (property, value) in row.attributes
     where !change.storage.entity.derived.contains(where: { $0.slot == property.slot }) {
@@ -62,10 +123,18 @@ struct StoredImport {
       change.assigned.insert(property.slot)
     }
     if isNew { try requireValues(of: change, row) }
+    try claimUniqueValues(of: change)
     var isChanged = !change.after.isIdentical(to: before)
-    for (property, targets) in row.targets {
-      let numbers = try targets.map { try target($0) }
-      if try relate(change, property, to: numbers) { isChanged = true }
+    for (relationship, targets) in row.targets {
+      do {
+        let numbers = try targets.map { try target($0, position) }
+        if try relate(change, relationship, to: numbers) { isChanged = true }
+      } catch let missing as Missing {
+        guard !isComplete else { throw row.missing(missing.entity, missing.value, relationship) }
+        let key = (property: property, value: change.after[property.slot])
+        let later = ImportedRow(row.plan, attributes: [key], targets: [(relationship, targets)])
+        postponed.append(Postponed(row: later, property: property, position: position))
+      }
     }
     return (change.number, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
@@ -74,25 +143,7 @@ struct StoredImport {
   private mutating func change(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> (change: RowChange, isNew: Bool) {
-    guard
-      let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] }),
-      property.fieldStorageType != .decimal, !EntryKey.isShortened([value], isUnique: true)
-    else {
-      throw ObjectGraphError(
-        .unknownProperty,
-        "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself, and no decimal number or very long string.")
-    }
-    let key = Key(entity: index.entity.position, slot: property.slot, value: value)
-    let number =
-      try pending[key] ?? run.view.number(in: run.model.keyspace(index), [value])
-    if let number, let known = try run.changes.change(of: number) {
-      // An entity can share a unique constraint with others that inherit the attribute.
-      guard known.storage.entity.isKind(of: entity) else {
-        throw index.conflict(ManagedObjectID(number, run.model.space))
-      }
-      return (known, false)
-    }
+    if let known = try existing(entity, with: value, of: property) { return (known, false) }
     guard !entity.isAbstract else {
       throw ObjectGraphError(
         .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
@@ -104,8 +155,31 @@ struct StoredImport {
       try run.rows.nextNumber(storage), storage, before: nil, after: values)
     change.isNew = true
     run.changes.add(change)
-    pending[key] = change.number
     return (change, true)
+  }
+
+  /// Returns the change to the object with a unique value, or `nil` if there is no such object.
+  private func existing(
+    _ entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
+  ) throws -> RowChange? {
+    guard
+      let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] }),
+      property.fieldStorageType != .decimal
+    else {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "Objects cannot be found by \(entity.name).\(property.name). Use an attribute that is "
+          + "unique by itself, and no decimal number.")
+    }
+    let key = RowChanges.UniqueKey(index, [value])
+    guard let owner = try run.changes.owner(index, [value], key, owners),
+      let change = try run.changes.change(of: owner.number)
+    else { return nil }
+    // An entity can share a unique constraint with others that inherit the attribute.
+    guard change.storage.entity.isKind(of: entity) else {
+      throw index.conflict(ManagedObjectID(change.number, run.model.space))
+    }
+    return change
   }
 
   /// Throws an error if a new object lacks a value that its attribute requires.
@@ -122,22 +196,57 @@ struct StoredImport {
   }
 
   private mutating func target(
-    _ target: ImportedRow.Target
+    _ target: ImportedRow.Target, _ position: Int
   ) throws -> ObjectNumber {
     switch target {
     case .number(let number): return number
     case .key(let plan, let property, let value):
+      if let known = try existing(plan.entity, with: value, of: property) { return known.number }
+      // An object cannot become one of another entity later, so do not choose one.
+      guard plan.entity.subentities.isEmpty else {
+        throw Missing(entity: plan.entity, value: value)
+      }
       let row = ImportedRow(plan, attributes: [(property, value)], targets: [])
-      return try object(of: row, matching: property).number
+      return try object(of: row, matching: property, position).number
     case .row(let row):
-      return try object(of: row, matching: row.uniqueProperty()).number
+      return try object(of: row, matching: row.uniqueProperty(), position).number
     }
+  }
+
+  // MARK: Changes
+
+  /// Remembers what a change is like before the current element affects it.
+  private mutating func willChange(_ change: RowChange) {
+    if undo[change.number] == nil { undo[change.number] = change.request }
+  }
+
+  /// Claims the unique values of a change.
+  ///
+  /// - Throws: `constraintConflict` if another object has one of them.
+  private mutating func claimUniqueValues(of change: RowChange) throws {
+    if let before = undo[change.number] {
+      for (_, key) in run.changes.uniqueKeys(change.storage, before.after)
+      where owners[key] === change {
+        owners[key] = nil
+      }
+    }
+    for (position, key) in run.changes.uniqueKeys(change.storage, change.after) {
+      if try run.changes.owner(position, key, besides: change, owners) != nil {
+        let id = ManagedObjectID(change.number, run.model.space)
+        throw change.storage.entity.indexes[position].conflict(id)
+      }
+    }
+    claim(change)
+  }
+
+  private mutating func claim(_ change: RowChange) {
+    for (_, key) in run.changes.uniqueKeys(change.storage, change.after) { owners[key] = change }
   }
 
   // MARK: Relationships
 
   /// Sets a relationship, and returns whether it had other targets.
-  private func relate(
+  private mutating func relate(
     _ change: RowChange, _ property: PropertyDescription, to targets: [ObjectNumber]
   ) throws -> Bool {
     guard case .toMany(let isOrdered) = property.kind else {
@@ -162,6 +271,7 @@ struct StoredImport {
     else { return true }
     for number in edit.added {
       guard let member = try run.changes.change(of: number) else { continue }
+      willChange(member)
       member.after[inverse.slot] = .integer(change.number.bits)
       member.edited.insert(inverse.slot)
     }
@@ -169,6 +279,7 @@ struct StoredImport {
       guard let member = try run.changes.change(of: number),
         member.target(inverse.slot) == change.number
       else { continue }
+      willChange(member)
       member.after[inverse.slot] = .null
       member.edited.insert(inverse.slot)
     }

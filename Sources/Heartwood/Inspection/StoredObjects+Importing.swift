@@ -16,8 +16,8 @@ extension StoredObjects {
   ///   - entity: The name of the entity.
   ///   - key: The name of the unique attribute by which objects are found, or `nil` for the first
   ///     one that is not optional.
-  ///   - skipsInvalid: Whether elements that cannot be decoded are listed in the report, instead of
-  ///     ending the import.
+  ///   - skipsInvalid: Whether elements that cannot be decoded, or that violate a rule of the
+  ///     model, are listed in the report, instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once for
   ///     every thousand.
   ///   - read: A closure that returns the next bytes of the text, or none at its end.
@@ -32,6 +32,7 @@ extension StoredObjects {
     }
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
+    plan.reportsIgnoredKeys = true
     let context = container.newContext()
     context.transactionAuthor = author
     var report = ImportReport()
@@ -43,24 +44,26 @@ extension StoredObjects {
         case .json: JSONRows(plan, read)
         case .csv: try CSVRows(plan, self, read)
         }
+      func refuse(_ position: Int, _ error: any Error) throws {
+        let isOfElement =
+          error is DecodingError || (error as? ObjectGraphError)?.isOfElement == true
+        guard skipsInvalid, isOfElement else { throw ImportReport.invalid(position, error) }
+      }
       var position = 0
       while true {
         do {
           guard let row = try rows.next() else { break }
-          try work.apply(row, matching: property)
+          try work.apply(row, matching: property, at: position)
         } catch let error as StorageError {
           throw error
         } catch {
-          guard skipsInvalid, error is DecodingError else {
-            throw ImportReport.invalid(position, error)
-          }
+          try refuse(position, error)
           work.refuse(position, error)
         }
         position += 1
         if position % 1000 == 0 { progress?(position) }
       }
-      try work.finish()
-      report = work.report
+      report = try work.finish(refuse)
     }
     return report
   }
@@ -69,10 +72,7 @@ extension StoredObjects {
     _ name: String?, of entity: EntityDescription
   ) throws -> PropertyDescription {
     let unique = entity.uniqueProperties
-    let found =
-      name.map { name in unique.first { $0.name == name } }
-      ?? unique.first { $0.initialValue.isNull == false || !$0.isOptionalAttribute }
-      ?? unique.first
+    let found = name.map { name in unique.first { $0.name == name } } ?? entity.referringAttribute
     if let found { return found }
     let names = unique.map(\.name).joined(separator: ", ")
     throw ObjectGraphError(
@@ -85,10 +85,10 @@ extension StoredObjects {
   }
 }
 
-extension PropertyDescription {
-  fileprivate var isOptionalAttribute: Bool {
-    if case .attribute(_, let isOptional) = kind { return isOptional }
-    return false
+extension ObjectGraphError {
+  /// Whether the error is about one element of an import, and another element may be valid.
+  fileprivate var isOfElement: Bool {
+    [.constraintConflict, .validation, .foreignObject, .unknownEntity].contains(kind)
   }
 }
 
@@ -163,13 +163,13 @@ private struct CSVRows: ImportedRows {
     return ImportedRow(plan, attributes: attributes, targets: targets)
   }
 
-  /// Returns the object that a field names: by its unique attribute, as in exports, or by its ID.
+  /// Returns the object that a field names: by its unique attribute, as in exports, or by its ID if
+  /// it has none.
   private func target(
     _ field: String, _ property: PropertyDescription
   ) throws -> ImportedRow.Target {
     let other = try plan.plan(of: property)
-    if other.uniqueProperties.count == 1 {
-      let unique = other.uniqueProperties[0]
+    if let unique = other.entity.referringAttribute {
       return .key(other, unique, try objects.value(field, of: unique, other.entity))
     }
     let value = try objects.value(field, of: property, plan.entity)

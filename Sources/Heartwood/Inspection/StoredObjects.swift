@@ -74,6 +74,7 @@ package final class StoredObjects {
     var request = try query.request()
     let entity = try request.entity(in: model.schema)
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
+    resolver.textModel = model
     let terms = try columns.map { column in
       // A property may be called like a word of the format language.
       let property = entity.properties.first { $0.name == column }
@@ -126,10 +127,7 @@ package final class StoredObjects {
     if let url = URL(string: text), let id = ManagedObjectID(uriRepresentation: url) {
       return id.space.store == model.space.store ? ManagedObjectID(id.number, model.space) : nil
     }
-    guard let slash = text.lastIndex(of: "/"), let entity = entity(named: String(text[..<slash])),
-      let row = Int64(text[text.index(after: slash)...]), (0...ObjectNumber.maxRow).contains(row)
-    else { return nil }
-    return ManagedObjectID(ObjectNumber(entity: entity.number, row: row), model.space)
+    return model.number(text).map { ManagedObjectID($0, model.space) }
   }
 
   /// Returns all values of an object, by the names of its properties in their order, or `nil` if

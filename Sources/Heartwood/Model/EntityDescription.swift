@@ -150,11 +150,14 @@ struct IndexDescription {
 
 extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
-  func conflict(_ id: ManagedObjectID) -> ObjectGraphError {
+  ///
+  /// - Parameter isMergeable: Whether another merge policy would merge the object into the other.
+  func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
-      "Another \(entity.name) has the same \(names). Change or delete one of the two objects. If "
-        + "one of them is new, a mergePolicy can merge it into the other.", objectID: id)
+      "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
+        + (isMergeable ? ", or set a mergePolicy, which merges the new one into the other." : "."),
+      objectID: id)
   }
 }

@@ -6,7 +6,8 @@ extension QueryResolver {
     _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm,
     _ options: StringDifferences
   ) throws -> QueryTerm {
-    let (first, second) = (first.fitted(to: second), second.fitted(to: first))
+    let (read, otherRead) = (try reading(first, as: second), try reading(second, as: first))
+    let (first, second) = (read.fitted(to: otherRead), otherRead.fitted(to: read))
     try requireComparable(first, second)
     let isOrder =
       switch comparison {
@@ -117,6 +118,7 @@ extension QueryResolver {
   func membership(
     _ element: QueryTerm, _ collection: QueryTerm, _ options: StringDifferences
   ) throws -> QueryTerm {
+    let collection = try reading(collection, as: element)
     let (values, type) = try elements(collection)
     let sample = QueryTerm("an element of \(collection.name)", type) { _ in .null }
     try requireComparable(element, sample)

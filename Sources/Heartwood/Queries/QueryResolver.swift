@@ -13,6 +13,8 @@ final class QueryResolver {
   private let renumbered: RenumberedObjects
   /// The current nesting depth.
   private var depth = 0
+  /// The model if the predicate can have texts in the place of dates, UUIDs and objects, or `nil`.
+  var textModel: StoreModel?
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
   /// The number of variables that a scope must store, including the fetched object.

@@ -53,6 +53,23 @@ final class RowChange {
     self.version = version
   }
 
+  /// What a caller requests of a change, to be restored if the caller's request fails.
+  struct Request {
+    let after: [StoredValue]
+    fileprivate let assigned: SlotSet
+    fileprivate let edited: SlotSet
+    fileprivate let members: [Int: MemberEdit]
+  }
+
+  var request: Request {
+    get { Request(after: after, assigned: assigned, edited: edited, members: members) }
+    set {
+      (after, assigned, edited, members) = (
+        newValue.after, newValue.assigned, newValue.edited, newValue.members
+      )
+    }
+  }
+
   /// Whether the row must be written, because it is new or its contents change.
   var isEffective: Bool {
     guard let before else { return true }

@@ -1,22 +1,34 @@
 /// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
 extension RowChanges {
   /// The values that a row has for the attributes of a unique constraint, encoded as an index key.
-  private struct UniqueKey: Hashable {
+  struct UniqueKey: Hashable {
     /// The position of the declaring entity in the schema.
-    let entity: Int
+    private let entity: Int
     /// The position of the constraint in that entity.
-    let index: Int
+    private let index: Int
     let key: Key
+
+    init(_ index: IndexDescription, _ components: some Sequence<StoredValue>) {
+      (entity, self.index) = (index.entity.position, index.position)
+      key = EntryKey.key(components)
+    }
   }
 
   /// The changes to the rows that claim unique values, by unique value.
-  private typealias Owners = [UniqueKey: RowChange]
+  typealias Owners = [UniqueKey: RowChange]
 
   /// The row that has a unique value: either a row that this transaction changes, or an unchanged
   /// row of the store.
-  private enum Owner {
+  enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
+
+    var number: ObjectNumber {
+      switch self {
+      case .change(let change): change.number
+      case .stored(let number): number
+      }
+    }
   }
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
@@ -37,7 +49,7 @@ extension RowChanges {
   }
 
   /// Returns the unique values of a row, with the positions of their constraints in the entity.
-  private func uniqueKeys(
+  func uniqueKeys(
     _ storage: EntityStorage, _ values: [StoredValue]
   ) -> [(position: Int, key: UniqueKey)] {
     var keys: [(position: Int, key: UniqueKey)] = []
@@ -45,32 +57,36 @@ extension RowChanges {
     where index.isUnique && !index.isOverRelationship {
       let components = index.slots.lazy.map { values[$0] }
       guard !components.contains(where: \.isNull) else { continue }
-      let key = UniqueKey(
-        entity: index.entity.position, index: index.position, key: EntryKey.key(components))
-      keys.append((position, key))
+      keys.append((position, UniqueKey(index, components)))
     }
     return keys
   }
 
-  /// Returns the row that will have the same unique value as `change` after the transaction, or
-  /// `nil` if no other row will have it.
+  /// Returns the row that will have a unique value after the transaction, or `nil` if none will.
   ///
   /// The result is based on the changes requested so far.
-  private func owner(
-    _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
+  func owner(
+    _ index: IndexDescription, _ values: @autoclosure () -> [StoredValue], _ key: UniqueKey,
+    _ owners: Owners
   ) throws -> Owner? {
-    if let known = owners[key] { return known === change ? nil : .change(known) }
-    let index = change.storage.entity.indexes[position]
-    guard
-      let stored = try rows.owner(index, index.slots.map { change.after[$0] }, key.key),
-      stored != change.number
-    else { return nil }
+    if let known = owners[key] { return .change(known) }
+    guard let stored = try rows.owner(index, values(), key.key) else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
     // The transaction may have deleted the row or given it another value.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
     return .change(other)
+  }
+
+  /// Returns the row that will have the same unique value as `change` after the transaction, or
+  /// `nil` if no other row will have it.
+  func owner(
+    _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
+  ) throws -> Owner? {
+    let index = change.storage.entity.indexes[position]
+    let found = try owner(index, index.slots.map { change.after[$0] }, key, owners)
+    return found?.number == change.number ? nil : found
   }
 
   /// Claims the unique values of a row, and reports a conflict if another row has one of them.
@@ -102,7 +118,8 @@ extension RowChanges {
         existing == nil || existing === target
       else {
         let index = change.storage.entity.indexes[position]
-        return report(index.conflict(id(change.reportedNumber)))
+        return report(
+          index.conflict(id(change.reportedNumber), isMergeable: policy == .error))
       }
       existing = target
     }

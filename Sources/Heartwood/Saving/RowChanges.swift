@@ -69,6 +69,14 @@ final class RowChanges {
     if change.storage.hasRelationships { hasRelationships = true }
   }
 
+  /// Removes the changes after the first `count`.
+  func removeChanges(after count: Int) {
+    completeTable()
+    for change in list[count...] { table[change.number] = nil }
+    list.removeSubrange(count...)
+    tableCount = count
+  }
+
   /// Adds the changes that the table does not contain yet.
   private func completeTable() {
     while tableCount < list.count {

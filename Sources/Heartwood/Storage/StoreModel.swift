@@ -107,6 +107,16 @@ final class StoreModel: Sendable {
     positionsByNumber[number.entity].map { entities[$0] }
   }
 
+  /// Returns the number of the object that a text such as `Team/12` names, or `nil` if the text
+  /// names none. The object need not exist.
+  func number(_ text: String) -> ObjectNumber? {
+    guard let slash = text.lastIndex(of: "/"),
+      let entity = schema.entity(named: String(text[..<slash])),
+      let row = Int64(text[text.index(after: slash)...]), (0...ObjectNumber.maxRow).contains(row)
+    else { return nil }
+    return ObjectNumber(entity: storage(of: entity).number, row: row)
+  }
+
   /// Returns whether a new object of an entity affects no other row: the entity has no
   /// relationships, unique constraints or derived attributes, and no relationship leads to it.
   func isIsolated(_ entity: EntityDescription) -> Bool { areIsolated[entity.position] }

@@ -30,7 +30,7 @@ struct Invocation {
       }
     }
     try setOperands(words)
-    if let missing = command.requiredFlags.first(where: { self[$0]?.isEmpty ?? true }) {
+    if let missing = command.requiredFlags.first(where: { !has($0) }) {
       throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
     }
     try exclude(.at, .named, "both select a generation")
@@ -99,7 +99,9 @@ struct Invocation {
       value = nil
     } else {
       value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
-      guard value != nil else { throw .usage("\(name) needs a value: \(flag.usage).") }
+      guard value?.isEmpty == false else {
+        throw .usage("\(name) needs a value: \(flag.usage).")
+      }
     }
     values[flag] = value ?? ""
     switch flag {

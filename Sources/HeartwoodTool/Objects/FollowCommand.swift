@@ -15,8 +15,8 @@ enum FollowCommand {
     let values: [String: ObjectValue]?
   }
 
-  /// The time between two looks at the store, in microseconds.
-  private static let interval: UInt32 = 50_000
+  /// The time between two looks at the store, in milliseconds.
+  private static let interval: Int32 = 50
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     try StoreAccess.withStore(invocation.path, for: .reading) { store in
@@ -33,7 +33,7 @@ enum FollowCommand {
         }
         try output.flush()
         repeat {
-          usleep(interval)
+          try output.wait(milliseconds: interval)
         } while try store.snapshot().generation
           == objects.snapshot.generation
         objects = try StoredObjects(store, at: store.snapshot())

@@ -14,12 +14,14 @@ enum ImportCommand {
     let unchangedCount: Int
     let refusedCount: Int
     let refusals: [Refusal]
+    let ignoredKeys: [String]
 
     init(_ report: ImportReport) {
       insertedCount = report.insertedCount
       updatedCount = report.updatedCount
       unchangedCount = report.unchangedCount
       refusedCount = report.refusedCount
+      ignoredKeys = report.ignoredKeys.sorted()
       refusals = report.refusals.map { Refusal(path: $0.path, reason: Self.reason($0.error)) }
     }
 
@@ -28,7 +30,7 @@ enum ImportCommand {
       case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
         .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
         context.debugDescription
-      default: "\(error)"
+      default: (error as? ObjectGraphError)?.message ?? "\(error)"
       }
     }
   }
@@ -63,6 +65,11 @@ enum ImportCommand {
           + "\(HumanText.count(report.refusedCount)) refused")
       for refusal in document.refusals {
         try output.line(QuotedText.escaped("  \(refusal.path): \(refusal.reason)"))
+      }
+      if !document.ignoredKeys.isEmpty {
+        let names = document.ignoredKeys.joined(separator: ", ")
+        try output.line(
+          QuotedText.escaped("ignored, because there is no such property: \(names)"))
       }
     }
     return report.refusedCount == 0 ? .fine : .refused

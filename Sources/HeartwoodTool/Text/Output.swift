@@ -59,6 +59,16 @@ final class Output {
     pager = nil
   }
 
+  /// Waits, and fails if the reader closes the output meanwhile.
+  ///
+  /// - Throws: ``ClosedOutput``
+  func wait(milliseconds: Int32) throws {
+    var output = pollfd(fd: 1, events: 0, revents: 0)
+    // Only the end of a pipe or socket is reported; otherwise the call waits for the whole time.
+    guard poll(&output, 1, milliseconds) > 0 else { return }
+    throw ClosedOutput()
+  }
+
   /// Writes the buffered output.
   func flush() throws {
     let chunk = pending

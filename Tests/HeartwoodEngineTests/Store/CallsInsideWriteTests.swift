@@ -18,7 +18,7 @@ struct CallsInsideWriteTests {
   }
 
   @Test(
-    .timeLimit(.minutes(1)), .evidence("U1"), .evidence("U5"),
+    .mustEnd, .evidence("U1"), .evidence("U5"),
     arguments: TestScale.some(allowed, every: 3),
     TestScale.some([false, true]))
   func `that is allowed returns, even if a checkpoint runs on another thread`(

@@ -5,7 +5,7 @@ import Testing
 /// Tests locks that are held by a process with permission only to read the files of the store.
 @Suite("A lock held by a reader", .waiting)
 struct LockWaitTests {
-  @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])
+  @Test(.mustEnd, arguments: [LockByte.sync, LockByte.maintenance])
   func `appears in the statistics of the process that waits for it`(byte: UInt64) throws {
     var options = StoreOptions()
     options.maintenance = .inline

@@ -68,7 +68,7 @@ struct BackgroundContextTests {
     #expect(value == 30)
   }
 
-  @Test(.evidence("T-02"), .timeLimit(.minutes(1)))
+  @Test(.evidence("T-02"), .mustEnd)
   func `a call within a call runs at once`() async throws {
     let background = container.newBackgroundContext()
     let other = container.newBackgroundContext()
@@ -136,7 +136,7 @@ struct BackgroundContextTests {
     }
   }
 
-  @Test(.evidence("T-02"), .timeLimit(.minutes(1)), arguments: TestScale.seeds(quick: 3, all: 30))
+  @Test(.evidence("T-02"), .mustEnd, arguments: TestScale.seeds(quick: 3, all: 30))
   func `no call runs between the reads and the writes of another one`(seed: UInt64) async throws {
     let (background, other) = (container.newBackgroundContext(), container.newBackgroundContext())
     try await background.perform { context in

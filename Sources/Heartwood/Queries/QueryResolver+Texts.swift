@@ -1,0 +1,62 @@
+import Foundation
+
+/// Texts that stand for dates, UUIDs and objects.
+///
+/// The format language has no literals of these types. A program passes such values as arguments,
+/// but a condition on the command line of `heartwoodctl` can only contain texts.
+extension QueryResolver {
+  /// Returns a term in which a constant text has become a value of the type of `other`, with which
+  /// it is compared, if this resolver reads texts and the type is that of dates, UUIDs or objects.
+  ///
+  /// - Throws: `unsupportedPredicate` if the text is no such value.
+  func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {
+    guard let textModel else { return term }
+    if let constants = term.constants, case .list(.text) = term.type, other.type.isReadFromText {
+      let values = try constants.map { try value($0, as: other, textModel) }
+      var result = QueryTerm(term.name, .list(other.type), values: { _ in values })
+      result.constants = values
+      return result
+    }
+    guard case .string? = term.constant, case .text = term.type, other.type.isReadFromText,
+      other.constant == nil
+    else { return term }
+    return QueryTerm(constant: try value(term.constant ?? .null, as: other, textModel), other.type)
+  }
+
+  private func value(
+    _ value: StoredValue, as other: QueryTerm, _ model: StoreModel
+  ) throws -> StoredValue {
+    guard case .string(let text) = value else { return value }
+    switch other.type {
+    case .date:
+      if let date = ExactDates.date(from: text) ?? ExactDates.date(from: text + "T00:00:00Z") {
+        return date.storedValue
+      }
+      throw unreadable(
+        text, other, "a date in ISO 8601, such as 2026-11-27 or 2026-11-27T09:41:00Z")
+    case .uuid:
+      if let uuid = UUID(uuidString: text) { return uuid.storedValue }
+      throw unreadable(text, other, "a UUID")
+    default:
+      if let number = model.number(text) { return .integer(number.bits) }
+      throw unreadable(text, other, "the ID of an object, such as Team/1")
+    }
+  }
+
+  private func unreadable(
+    _ text: String, _ other: QueryTerm, _ wanted: String
+  ) -> ObjectGraphError {
+    Self.unsupported(
+      "\(other.name) cannot be compared with \"\(text.prefix(100))\". Use \(wanted).")
+  }
+}
+
+extension QueryType {
+  /// Whether a condition can have a text in the place of a value of this type.
+  fileprivate var isReadFromText: Bool {
+    switch self {
+    case .date, .uuid, .object: true
+    default: false
+    }
+  }
+}

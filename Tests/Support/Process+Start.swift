@@ -1,0 +1,15 @@
+package import Foundation
+
+extension Process {
+  /// Starts the program with no signal blocked.
+  ///
+  /// The threads of tests may block signals, and child processes inherit that: without this method,
+  /// ``terminate()`` would have no effect on them.
+  package func start() throws {
+    var (none, usual) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &usual)
+    defer { pthread_sigmask(SIG_SETMASK, &usual, nil) }
+    try run()
+  }
+}

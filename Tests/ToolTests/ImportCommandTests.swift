@@ -1,0 +1,109 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+@Suite("The command import")
+struct ImportCommandTests {
+  private let store: ObjectStore
+  private let directory: ScratchDirectory
+
+  init() throws {
+    store = try ObjectStore(oddities: false)
+    directory = try ScratchDirectory()
+  }
+
+  private func run(_ entity: String, _ text: String, _ arguments: String...) throws -> ToolRun {
+    let file = directory.path(of: "input")
+    try Data(text.utf8).write(to: URL(filePath: file))
+    return try ToolRun(["import", store.fixture.path, entity, file] + arguments)
+  }
+
+  private func lines(
+    _ entity: String, _ condition: String, _ columns: String
+  ) throws -> [String] {
+    let run = try store.run(
+      "query", entity, condition, "--columns", columns, "--sort", columns, "--csv")
+    run.expectFine()
+    return run.output.split(separator: "\r\n").dropFirst().map(String.init)
+  }
+
+  @Test func `skips elements that violate a constraint as a whole`() throws {
+    // The second element has the name and number of a player in the store, the third those of the
+    // first; the fourth lacks a value, and the fifth changes a team before its member is refused.
+    let run = try run(
+      "Player",
+      """
+      [{"tag": 1, "name": "N", "number": 50, "weight": 1, "born": "2001-01-01T00:00:00Z"},
+       {"tag": 2, "name": "P0", "number": 0, "weight": 1, "born": "2001-01-01T00:00:00Z",
+        "team": {"name": "Made for nobody"}},
+       {"tag": 3, "name": "N", "number": 50, "weight": 1, "born": "2001-01-01T00:00:00Z"},
+       {"tag": 4, "weight": null},
+       {"tag": 5, "name": "O", "number": 51, "weight": 1, "born": "2001-01-01T00:00:00Z"}]
+      """, "--key", "tag", "--skip-invalid")
+    #expect(run.exitCode == 1)
+    #expect(run.output.hasPrefix("2 inserted, 0 updated, 0 unchanged, 3 refused\n"))
+    for position in 1...3 { #expect(run.output.contains("\n  [\(position)]")) }
+    #expect(run.output.contains("same name, number"))
+    #expect(!run.output.contains("mergePolicy"))
+    #expect(try lines("Player", "tag != nil", "tag,name") == ["1,N", "5,O"])
+    #expect(try lines("Team", "name BEGINSWITH 'M'", "name") == [])
+    try store.run("verify").expectFine()
+  }
+
+  @Test func `names the element that violates a constraint`() throws {
+    let before = try store.generation()
+    try run(
+      "Player",
+      """
+      {"tag": 1, "name": "N", "number": 50, "weight": 1, "born": "2001-01-01T00:00:00Z"}
+      {"tag": 2, "name": "P0", "number": 0, "weight": 1, "born": "2001-01-01T00:00:00Z"}
+      """, "--key", "tag"
+    ).expectComplaint("[1] cannot be imported: Another Player has the same name", exitCode: 1)
+    #expect(try store.generation() == before)
+  }
+
+  @Test func `finds objects by values that the same import gives them`() throws {
+    let people = (0..<5).map {
+      #"{"tag": \#($0), "name": "T\#($0)", "number": 9, "weight": 1, "#
+        + #""born": "2001-01-01T00:00:00Z"}"#
+    }
+    #expect(try run("Player", people.joined(separator: "\n"), "--key", "tag").exitCode == 0)
+    // Each takes the number and name that the one before had.
+    let moves = (0..<5).reversed().map {
+      #"{"tag": \#($0), "name": "T\#($0 + 1)", "number": 9}"#
+    }
+    let moved = try run("Player", moves.joined(separator: "\n"), "--key", "tag")
+    #expect(moved.output == "0 inserted, 5 updated, 0 unchanged, 0 refused\n")
+    let later = try run(
+      "Team", #"[{"name": "Reds", "players": [{"tag": 3}, {"tag": 4}]}, {"name": "Reds"}]"#)
+    #expect(later.output == "0 inserted, 1 updated, 1 unchanged, 0 refused\n")
+    try store.run("verify").expectFine()
+  }
+
+  @Test func `does not create an object whose entity is not known`() throws {
+    try run("Team", #"[{"name": "Reds", "lineUp": [77]}]"#).expectComplaint(
+      "[0].lineUp", "There is no Player 77", "Player or Captain", exitCode: 1)
+    let skipped = try run("Team", #"[{"name": "New", "lineUp": [77]}]"#, "--skip-invalid")
+    #expect(skipped.output.hasPrefix("1 inserted, 0 updated, 0 unchanged, 1 refused\n"))
+    let captain =
+      #"{"tag": 77, "name": "C", "born": "2001-01-01T00:00:00Z", "weight": 1, "badge": 1}"#
+    #expect(try run("Captain", captain).exitCode == 0)
+    let found = try run("Team", #"[{"name": "New", "lineUp": [77]}]"#)
+    #expect(found.output == "0 inserted, 1 updated, 0 unchanged, 0 refused\n")
+    #expect(try lines("Team", "lineUp.@count == 1", "name") == ["New"])
+  }
+
+  @Test func `names keys that are no properties`() throws {
+    let run = try run("Team", #"[{"name": "A", "titel": "x"}, {"name": "B", "size": 1}]"#)
+    #expect(
+      run.output == """
+        2 inserted, 0 updated, 0 unchanged, 0 refused
+        ignored, because there is no such property: size, titel
+
+        """)
+    let long = String(repeating: "x", count: 3000)
+    for count in ["1 inserted, 0 updated", "0 inserted, 0 updated, 1 unchanged"] {
+      #expect(try self.run("Team", #"[{"name": "\#(long)"}]"#).output.hasPrefix(count))
+    }
+  }
+}
