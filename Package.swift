@@ -48,6 +48,10 @@ let package = Package(
       name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"],
       swiftSettings: settings),
+    // What the compiler inlines into programs.
+    .testTarget(
+      name: "InliningTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs", "StandIns"], swiftSettings: settings),

@@ -52,6 +52,7 @@ struct FormatDocumentTests {
     Layout("HolderLayout", HolderLayout.fields, 0, HolderLayout.rowByteCount),
     Layout(
       "SegmentFooterLayout", SegmentFooterLayout.fields, 0, SegmentFooterLayout.rows),
+    Layout("BackupLayout", BackupLayout.fields, 0, BackupLayout.byteCount),
     Layout("CountersLayout", CountersLayout.fields, 0, CountersLayout.byteCount),
     Layout("DecisionLayout", DecisionLayout.fields, 0, CountersLayout.firstDecision.byteCount),
   ]

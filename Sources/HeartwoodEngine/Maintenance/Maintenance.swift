@@ -10,7 +10,7 @@ final class Maintenance: @unchecked Sendable {
   private let table: GenerationTable
   private let queue: SyncQueue
   private let writerLock: WriterLock
-  private let lineages: [EndedLineage]
+  let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.

@@ -23,6 +23,8 @@ enum Command: String, CaseIterable {
   case checkpoint
   case compact
   case copy
+  case backup
+  case restore
   case salvage
   case keep
   case release
@@ -40,7 +42,7 @@ enum Command: String, CaseIterable {
       .set, .delete:
       .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
-    case .checkpoint, .compact, .copy, .salvage, .keep, .release: .maintenance
+    case .checkpoint, .compact, .copy, .backup, .restore, .salvage, .keep, .release: .maintenance
     }
   }
 
@@ -50,7 +52,9 @@ enum Command: String, CaseIterable {
     case .info, .stat, .generations, .verify, .checkpoint, .compact: [.path]
     case .keys, .dump: [.path, .keyspace]
     case .copy: [.path, .copy]
-    case .salvage: [.broken, .salvaged]
+    case .backup: [.path, .backup]
+    case .restore: [.backup, .new]
+    case .salvage: [.broken, .new]
     case .keep, .release: [.path, .name]
     case .entities, .browse, .history, .follow, .shell: [.path]
     case .query: [.path, .entity, .condition]
@@ -73,7 +77,10 @@ enum Command: String, CaseIterable {
 
   /// Returns whether the command requires one of its operands.
   func requires(_ operand: Operand) -> Bool {
-    operand.isRequired && (self != .export || operand != .entity)
+    switch (self, operand) {
+    case (.export, .entity), (.restore, .new): false
+    default: operand.isRequired
+    }
   }
 
   var flags: [Flag] {
@@ -82,6 +89,8 @@ enum Command: String, CaseIterable {
     case .dump: [.from, .limit, .full, .at, .named, .json]
     case .stat: [.svg, .at, .named, .json]
     case .copy: [.at, .named, .json]
+    case .backup: [.every, .keep, .json]
+    case .restore: [.at, .json]
     case .keep: [.at, .json]
     case .info, .generations, .verify, .checkpoint, .compact, .salvage, .release: [.json]
     case .entities: [.at, .named, .json]
@@ -128,6 +137,8 @@ enum Command: String, CaseIterable {
     case .checkpoint: "move pages from the log to the page file"
     case .compact: "make the page file as short as its content allows"
     case .copy: "copy one generation into a new store"
+    case .backup: "add the newest generation to a backup directory"
+    case .restore: "list restore points, or restore one as a new store"
     case .salvage: "copy what is intact in a damaged store into a new store"
     case .keep: "keep a generation under a name"
     case .release: "release a named generation"
@@ -247,6 +258,19 @@ enum Command: String, CaseIterable {
         "TARGET must not exist. It is created when the copy is complete, and has no free pages. "
           + "The store itself is only read."
       ]
+    case .backup:
+      [
+        "The first backup writes all pages, and each later one those that have changed since. "
+          + "Programs can use the store meanwhile. DIRECTORY is created if it does not exist.",
+        "--keep removes restore points after each backup. 2h,24hourly,30daily keeps those of the "
+          + "last 2 hours, the last one of each of 24 hours and 30 days, and all with names.",
+      ]
+    case .restore:
+      [
+        "Without NEW, lists the restore points. --at is the number of a generation, a name, or a "
+          + "time: the newest restore point that is not later. NEW is created when it is complete "
+          + "and every page has been verified."
+      ]
     case .salvage:
       [
         "NEW must not exist. It is created when it is complete; BROKEN is only read, and no "
@@ -289,6 +313,9 @@ enum Command: String, CaseIterable {
     case .checkpoint: "heartwoodctl checkpoint ~/data/shop"
     case .compact: "heartwoodctl compact ~/data/shop"
     case .copy: "heartwoodctl copy ~/data/shop ~/backup/shop --named before-import"
+    case .backup: "heartwoodctl backup ~/data/shop ~/backup/shop --every 10s"
+    case .restore:
+      "heartwoodctl restore ~/backup/shop ~/data/shop-restored --at 2026-11-27T09:00:00Z"
     case .salvage: "heartwoodctl salvage ~/data/shop ~/data/shop-salvaged"
     case .keep: "heartwoodctl keep ~/data/shop before-import"
     case .release: "heartwoodctl release ~/data/shop before-import"

@@ -9,6 +9,8 @@ enum Flag: String, CaseIterable {
   case key = "--key"
   case skipInvalid = "--skip-invalid"
   case yes = "--yes"
+  case every = "--every"
+  case keep = "--keep"
   case after = "--after"
   case author = "--author"
   case from = "--from"
@@ -42,6 +44,8 @@ enum Flag: String, CaseIterable {
     case .key: "NAME"
     case .offset: "N"
     case .after: "N"
+    case .every: "TIME"
+    case .keep: "LIST"
     case .author: "NAME"
     case .count, .explain, .skipInvalid, .yes, .full, .json, .jsonLines, .csv, .markdown, .help,
       .version:
@@ -60,6 +64,8 @@ enum Flag: String, CaseIterable {
     case .key: "find objects by this unique attribute"
     case .skipInvalid: "list elements that cannot be imported, and go on"
     case .yes: "make the change"
+    case .every: "repeat after this time, such as 10s or 5m, until interrupted"
+    case .keep: "thin the restore points, as in 2h,24hourly,30daily"
     case .after: "begin after this transaction of the history"
     case .author: "the author of transactions"
     case .offset: "skip the first N objects"

@@ -5,8 +5,10 @@ enum Operand: String {
   case copy = "TARGET"
   /// The directory of a damaged store.
   case broken = "BROKEN"
-  /// The path of the store that is salvaged from a damaged one.
-  case salvaged = "NEW"
+  /// The path of a store that is created from a damaged one or from a backup.
+  case new = "NEW"
+  /// A backup directory.
+  case backup = "DIRECTORY"
   case name = "NAME"
   case keyspace = "KEYSPACE"
   case entity = "ENTITY"
@@ -25,7 +27,8 @@ enum Operand: String {
     case .path: "the directory of the store"
     case .copy: "the path of the copy, which must not exist"
     case .broken: "the directory of the damaged store"
-    case .salvaged: "the path of the new store, which must not exist"
+    case .new: "the path of the new store, which must not exist"
+    case .backup: "a directory with backups of one store"
     case .name: "the name of a generation"
     case .keyspace: "the name of a keyspace"
     case .entity: "the name of an entity"

@@ -79,6 +79,8 @@ enum Tool {
     case .checkpoint: try CheckpointCommand.run(invocation, output)
     case .compact: try CompactCommand.run(invocation, output)
     case .copy: try CopyCommand.run(invocation, output)
+    case .backup: try BackupCommand.run(invocation, output)
+    case .restore: try RestoreCommand.run(invocation, output)
     case .salvage: return try SalvageCommand.run(invocation, output)
     case .keep: try KeepCommand.run(invocation, output)
     case .release: try ReleaseCommand.run(invocation, output)
@@ -88,9 +90,7 @@ enum Tool {
 
   private static func complain(_ sentence: String) {
     TerminalProgress().clear()
-    // Ignore write errors, because standard error may be closed.
-    let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
-    try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+    Output.warn(sentence)
   }
 
   /// Ensures that descriptors 0 to 2 are open.

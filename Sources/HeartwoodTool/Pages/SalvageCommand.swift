@@ -5,7 +5,7 @@ import HeartwoodEngine
 /// `salvage`: copies everything that is intact in a damaged store into a new store.
 enum SalvageCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
-    let target = invocation.required(.salvaged)
+    let target = invocation.required(.new)
     let source = invocation.required(.broken)
     guard !CopyCommand.isDirectory(target, within: source) else {
       throw ToolFailure.refused(

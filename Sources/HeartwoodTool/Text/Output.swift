@@ -69,6 +69,13 @@ final class Output {
     throw ClosedOutput()
   }
 
+  /// Writes a line to standard error.
+  static func warn(_ sentence: String) {
+    // Ignore write errors, because standard error may be closed.
+    let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
+    try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+  }
+
   /// Writes the buffered output.
   func flush() throws {
     let chunk = pending

@@ -1,0 +1,98 @@
+/// A directory with backups of one store, from which each of its generations can be restored.
+///
+/// ``Store/backup(to:progress:)`` adds generations. `Docs/Reference/BackupFormat.md` specifies the
+/// files.
+public struct Backup: Sendable {
+  /// A generation that can be restored.
+  public struct RestorePoint: Hashable, Sendable {
+    /// The generation.
+    public var generation: Generation
+    /// The time of its commit, in milliseconds since 1970 (UTC).
+    public var time: UInt64
+    /// The names under which the store kept the generation at the time of the backup.
+    public var names: [String]
+    /// The number of bytes of the file that the backup added.
+    public var byteCount: Int
+    /// Whether that file has all pages, rather than those changed since an earlier generation.
+    public var isFull: Bool
+  }
+
+  private let path: String
+  private let fileSystem: any FileSystem
+
+  /// Creates a description of the backup directory at a path.
+  public init(at path: String) { self.init(at: path, on: PosixFileSystem()) }
+
+  package init(at path: String, on fileSystem: any FileSystem) {
+    (self.path, self.fileSystem) = (path, fileSystem)
+  }
+
+  /// Returns the generations that can be restored, the oldest first.
+  ///
+  /// - Throws: `notAStore` if the directory contains no backups; `corrupt`, `incompatibleFormat` or
+  ///   `io`. The pages in the files are not read.
+  /// - Complexity: Reads the header of each file.
+  public func restorePoints() throws -> [RestorePoint] {
+    let directory = try BackupDirectory(path, on: fileSystem)
+    return try directory.frames.map { frame in
+      let header = try directory.lastFile(to: frame).header
+      return RestorePoint(
+        generation: Generation(frame: frame), time: header.point.time, names: header.names,
+        byteCount: Int(clamping: header.fileByteCount), isFull: header.base == nil)
+    }
+  }
+
+  /// Restores a generation as a new store.
+  ///
+  /// The new store has the identity of the old one, so that tokens of the generation stay valid,
+  /// but its next commit begins a new lineage. It is written to a directory whose path is `target`
+  /// with `.partial` appended, and renamed when it is complete and synced.
+  ///
+  /// - Parameters:
+  ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
+  ///   - target: A path that does not exist yet; its parent directory must exist.
+  ///   - progress: A closure that is called on this thread each time another hundredth of the pages
+  ///     has been read.
+  /// - Returns: The generation.
+  /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
+  ///   file is missing or damaged, with a message that says what can still be restored;
+  ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
+  ///   `diskFull`. There is no store at `target` then.
+  /// - Complexity: Reads the files that lead to the generation, verifies each page in them, and
+  ///   writes each page of the generation once; three syncs and those of the directories.
+  @discardableResult
+  public func restore(
+    _ generation: Generation? = nil, to target: String,
+    progress: ((StoreProgress) -> Void)? = nil
+  ) throws -> Generation {
+    let directory = try BackupDirectory(path, on: fileSystem)
+    guard let frame = generation?.frame ?? directory.frames.last else {
+      throw StorageError(
+        .notAStore, "The directory contains no backup. Check the path.", file: path)
+    }
+    try BackupRestore(directory, to: target, progress).run(frame)
+    return Generation(frame: frame)
+  }
+
+  /// Removes restore points, except the newest one, by merging the files of those that remain.
+  ///
+  /// Files of points that remain may be replaced by others, which are complete and synced before
+  /// any file is removed.
+  ///
+  /// - Parameter isKept: A closure that returns whether a restore point remains.
+  /// - Returns: The number of removed restore points.
+  /// - Throws: `busy` while a backup is in progress; `corrupt` if a file that is to be merged is
+  ///   damaged; `notAStore`, `incompatibleFormat`, `io` or `diskFull`. All restore points that are
+  ///   to remain can be restored then.
+  /// - Complexity: Reads the files of removed points and those that follow them, and writes one
+  ///   file in the place of each such run.
+  @discardableResult
+  public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
+    let points = try restorePoints()
+    guard let newest = points.last else { return 0 }
+    let kept = try points.filter { try $0 == newest || isKept($0) }.map(\.generation.frame)
+    let directory = try BackupDirectory(path, on: fileSystem)
+    try directory.withLock { try BackupThinning(directory).run(keeping: kept) }
+    return points.count - kept.count
+  }
+}

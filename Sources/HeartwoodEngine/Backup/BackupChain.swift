@@ -1,0 +1,100 @@
+/// The files that lead from one generation, or from none, to another, whose headers fit together.
+struct BackupChain {
+  /// The header of the last file.
+  let newest: BackupHeader
+  /// The number of images in all files.
+  let imageCount: Int
+  private let directory: BackupDirectory
+  /// The files, in the order of their generations.
+  private let files: [BackupFile]
+
+  /// Opens the files that lead to a generation.
+  ///
+  /// - Parameter base: As that of ``BackupDirectory/chain(to:after:)``.
+  /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
+  ///   file is missing or damaged.
+  init(
+    _ directory: BackupDirectory, to frame: FrameNumber, after base: FrameNumber? = nil
+  ) throws(StorageError) {
+    var files: [BackupFile] = []
+    for name in try directory.chain(to: frame, after: base) {
+      do throws(StorageError) {
+        let file = try directory.file(name)
+        if name.base == nil || name.base != base {
+          try file.header.requireBase(files.last?.header)
+        }
+        files.append(file)
+      } catch { throw directory.explained(error, name, frame) }
+    }
+    self.directory = directory
+    self.files = files
+    newest = files[files.count - 1].header
+    imageCount = files.reduce(0) { $0 + $1.header.imageCount }
+  }
+
+  /// The commit to which the files add pages, or `nil` if they contain all pages.
+  var base: BackupBase? { files.first?.header.base }
+
+  /// Calls `body` with every image: those of the last file first, and within a file in the order of
+  /// their page numbers.
+  func forEachImage(
+    _ body: (PageNumber, Bytes) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    for file in files.reversed() {
+      do throws(StorageError) {
+        try file.forEachImage { page, image, _ throws(StorageError) in try body(page, image) }
+      } catch { throw directory.explained(error, file.header.name, newest.point.frame) }
+    }
+  }
+
+  // MARK: Merging
+
+  /// The place of an image.
+  struct Image {
+    let page: PageNumber
+    fileprivate let file: Int
+    fileprivate let position: Int
+  }
+
+  /// Returns the newest image of each page that exists in the last generation, in the order of
+  /// their page numbers.
+  func newestImages() throws(StorageError) -> [Image] {
+    var images: [PageNumber: Image] = [:]
+    for (index, file) in files.enumerated() {
+      do throws(StorageError) {
+        try file.forEachImage { page, _, position throws(StorageError) in
+          images[page] = Image(page: page, file: index, position: position)
+        }
+      } catch { throw directory.explained(error, file.header.name, newest.point.frame) }
+    }
+    return images.values.filter { $0.page < newest.point.pageCount }.sorted { $0.page < $1.page }
+  }
+
+  /// Reads an image.
+  func read(_ image: Image, into target: MutableBytes) throws(StorageError) {
+    try files[image.file].read(image.position, into: target, page: image.page)
+  }
+}
+
+extension BackupHeader {
+  /// Throws an error unless the pages of this file can be added to those of the given one.
+  fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
+    guard base == other.map({ BackupBase($0.point) }),
+      other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
+    else {
+      throw Self.damaged("It does not continue the file before it.", name.text)
+    }
+  }
+}
+
+extension BackupDirectory {
+  /// Returns an error with a sentence about what can be restored without a damaged file.
+  fileprivate func explained(
+    _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
+  ) -> StorageError {
+    guard error.kind == .corrupt, error.file == name.text else { return error }
+    var explained = error
+    explained.message += " " + restorable(upTo: frame, without: name)
+    return explained
+  }
+}

@@ -1,0 +1,157 @@
+/// The files of a backup directory.
+struct BackupDirectory {
+  let path: String
+  let fileSystem: any FileSystem
+  /// The files, in the order of the generations in which they result.
+  let names: [BackupName]
+  /// The file that comes last on the way to each generation that can be restored.
+  private let lastSteps: [FrameNumber: BackupName]
+
+  /// The end of the name of a file that is not complete.
+  static let partialSuffix = ".partial"
+  /// A file whose lock shows that a process writes to the directory, with the number of its series.
+  static let lockName = "lock"
+
+  /// Lists the files of a directory.
+  ///
+  /// - Throws: `notAStore` if there is no directory, or if it contains other files.
+  init(_ path: String, on fileSystem: any FileSystem) throws(StorageError) {
+    let trimmed = OpenSequence.trimmed(path)
+    guard let found = try fileSystem.list(trimmed) else {
+      throw StorageError(
+        .notAStore, "There is no backup directory at this path. Check the path.", file: path)
+    }
+    let names = found.compactMap { BackupName($0) }
+    if names.isEmpty,
+      let foreign = found.filter({ !$0.hasSuffix(Self.partialSuffix) && $0 != Self.lockName }).min()
+    {
+      throw StorageError(
+        .notAStore,
+        "The directory contains no backup, but other files (such as \(foreign)). Use a separate "
+          + "directory for backups.", file: path)
+    }
+    self.init(trimmed, names, fileSystem)
+  }
+
+  private init(_ path: String, _ names: [BackupName], _ fileSystem: any FileSystem) {
+    self.path = path
+    self.fileSystem = fileSystem
+    self.names = names.sorted { ($0.frame, $0.base ?? 0) < ($1.frame, $1.base ?? 0) }
+    var steps: [FrameNumber: BackupName] = [:]
+    // The base of a file is older, so the files that lead to it come before.
+    for name in self.names where steps[name.frame] == nil {
+      guard let base = name.base, steps[base] == nil else {
+        steps[name.frame] = name
+        continue
+      }
+    }
+    lastSteps = steps
+  }
+
+  /// Opens a file of the directory.
+  func file(_ name: BackupName) throws(StorageError) -> BackupFile {
+    try BackupFile(name, in: path, fileSystem)
+  }
+
+  /// Runs `body` while no other process writes to the directory.
+  ///
+  /// - Throws: `busy` if another one does.
+  func withLock<Result>(_ body: () throws -> Result) throws -> Result {
+    let file = try fileSystem.create(path + "/" + Self.lockName)
+    guard try file.lock(.exclusive, 0..<1) else {
+      throw StorageError(
+        .busy,
+        "Another process is writing to the backup directory. Wait until it has finished.",
+        file: path)
+    }
+    defer { _ = try? file.lock(.none, 0..<1) }
+    return try body()
+  }
+
+  /// Returns the number of the series in a directory without complete files.
+  ///
+  /// The number is durable before the store keeps a generation under a name with it, so that the
+  /// next backup knows the name if this one is interrupted.
+  func firstSeries() throws(StorageError) -> UInt64 {
+    let file = try fileSystem.create(path + "/" + Self.lockName)
+    let block = ByteBlock(count: 8)
+    defer { block.keep() }
+    if try file.read(into: block.bytes, at: 0) == 8 { return block.bytes.bytes.load64(0) }
+    block.bytes.store64(fileSystem.random(), 0)
+    try file.write([block.bytes.bytes], at: 0)
+    try file.sync()
+    try fileSystem.syncDirectory(path)
+    return block.bytes.bytes.load64(0)
+  }
+
+  /// Removes a file, and the remains of interrupted calls.
+  func remove(_ removed: [BackupName]) throws(StorageError) {
+    for name in removed { try fileSystem.remove(path + "/" + name.text) }
+    for name in try fileSystem.list(path) ?? [] where name.hasSuffix(Self.partialSuffix) {
+      try fileSystem.remove(path + "/" + name)
+    }
+  }
+
+  // MARK: Chains
+
+  /// The generations that can be restored, unless files are damaged, in ascending order.
+  var frames: [FrameNumber] { lastSteps.keys.sorted() }
+
+  /// Returns whether all files are present on which a file is based.
+  func canRestore(with name: BackupName) -> Bool {
+    name.base.map { lastSteps[$0] != nil } ?? true
+  }
+
+  /// Returns the files from which a generation can be restored, the one with all pages first.
+  ///
+  /// - Parameter base: A generation to whose pages the result only adds, unless a file with all
+  ///   pages lies in between.
+  /// - Throws: `generationExpired` if there is no such generation; `corrupt` if a file on the way
+  ///   to it is missing.
+  func chain(
+    to frame: FrameNumber, after base: FrameNumber? = nil
+  ) throws(StorageError) -> [BackupName] {
+    var chain: [BackupName] = []
+    var next: FrameNumber? = frame
+    while let current = next, current != base {
+      guard let step = lastSteps[current] else { throw missing(frame) }
+      chain.append(step)
+      next = step.base
+    }
+    return chain.reversed()
+  }
+
+  /// Opens the last of the files from which a generation can be restored.
+  func lastFile(to frame: FrameNumber) throws(StorageError) -> BackupFile {
+    guard let name = lastSteps[frame] else { throw missing(frame) }
+    return try file(name)
+  }
+
+  private func missing(_ frame: FrameNumber) -> StorageError {
+    guard let present = names.last(where: { $0.frame == frame }), let base = present.base else {
+      let frames = frames
+      let near = [frames.last { $0 < frame }, frames.first { $0 > frame }].compactMap { $0 }
+      return StorageError(
+        .generationExpired,
+        "The backup has no generation \(frame)."
+          + (near.isEmpty
+            ? "" : " The nearest are \(near.map(String.init).joined(separator: " and "))."),
+        file: path)
+    }
+    return .corrupt(
+      "\(present.text) needs generation \(base), but a file that leads there is missing. "
+        + restorable(upTo: frame), file: path)
+  }
+
+  /// Returns a sentence about what can be restored without the given files.
+  func restorable(
+    upTo frame: FrameNumber, without damaged: BackupName? = nil
+  ) -> String {
+    let rest = BackupDirectory(path, names.filter { $0 != damaged }, fileSystem)
+    guard let newest = rest.frames.last(where: { $0 <= frame }) else {
+      return rest.frames.first.map { "Generation \($0) and newer ones can still be restored." }
+        ?? "Nothing can be restored from the other files."
+    }
+    return "Generation \(newest) can still be restored."
+  }
+}

@@ -1,0 +1,176 @@
+/// What a backup file says about itself.
+package struct BackupHeader: Hashable, Sendable {
+  package var geometry: Geometry
+  package var identity: StoreIdentity
+  /// A random number that all files of a directory share, unless they were begun anew.
+  package var series: UInt64
+  /// The commit to which the images are added, or `nil` in a file with all pages.
+  package var base: BackupBase?
+  /// The commit whose state the images result in.
+  package var point: CommitPoint
+  /// The lineages that ended before the commit.
+  package var lineages: [EndedLineage]
+  /// The names under which the generation was kept, sorted.
+  package var names: [String]
+  package var imageCount: Int
+
+  package init(
+    geometry: Geometry, identity: StoreIdentity, series: UInt64, base: BackupBase?,
+    point: CommitPoint, lineages: [EndedLineage], names: [String], imageCount: Int
+  ) {
+    self.geometry = geometry
+    self.identity = identity
+    self.series = series
+    self.base = base
+    self.point = point
+    self.lineages = lineages.suffix(Limits.maxLineageCount)
+    self.names = names
+    self.imageCount = imageCount
+  }
+
+  package var name: BackupName { BackupName(base: base?.frame, frame: point.frame) }
+
+  private var nameByteCount: Int { names.reduce(0) { $0 + 1 + $1.utf8.count } }
+
+  /// The bytes before the first image.
+  package var byteCount: Int { Self.byteCount(nameByteCount) }
+
+  private static func byteCount(_ nameByteCount: Int) -> Int {
+    BackupLayout.byteCount + (nameByteCount + 7) / 8 * 8 + 8
+  }
+
+  /// The bytes of the whole file.
+  package var fileByteCount: UInt64 {
+    UInt64(byteCount) + UInt64(imageCount) << UInt64(geometry.pageShift)
+      + UInt64(BackupLayout.digestByteCount)
+  }
+
+  // MARK: Bytes
+
+  package func encoded() -> ByteBlock {
+    typealias Layout = BackupLayout
+    let block = ByteBlock(count: byteCount)
+    let target = block.bytes
+    target.store64(Layout.magicNumber, Layout.magic.offset)
+    target.store32(Layout.currentVersion, Layout.version.offset)
+    target.store32(UInt32(geometry.pageByteCount), Layout.pageByteCount.offset)
+    target.store32(UInt32(geometry.framesPerSegment), Layout.framesPerSegment.offset)
+    target.store32(UInt32(geometry.footerFrames), Layout.footerFrames.offset)
+    target.store64(identity.high, Layout.storeHigh.offset)
+    target.store64(identity.low, Layout.storeLow.offset)
+    target.store64(series, Layout.series.offset)
+    target.store64(base?.frame ?? 0, Layout.baseFrame.offset)
+    target.store64(base?.digest ?? 0, Layout.baseDigest.offset)
+    target.store64(base?.lineage ?? 0, Layout.baseLineage.offset)
+    target.store64(point.frame, Layout.frame.offset)
+    target.store64(point.digest, Layout.digest.offset)
+    target.store64(point.lineage, Layout.lineage.offset)
+    target.store64(point.time, Layout.time.offset)
+    target.store32(point.pageCount, Layout.pageCount.offset)
+    target.store32(UInt32(imageCount), Layout.imageCount.offset)
+    target.store32(UInt32(lineages.count), Layout.lineageCount.offset)
+    target.store32(UInt32(nameByteCount), Layout.nameByteCount.offset)
+    for (position, ended) in lineages.enumerated() {
+      target.store64(ended.lineage, Layout.lineages.offset + position * 16)
+      target.store64(ended.end, Layout.lineages.offset + position * 16 + 8)
+    }
+    var offset = Layout.byteCount
+    for name in names {
+      let text = [UInt8(name.utf8.count)] + name.utf8
+      text.withBytes { target.copy($0, to: offset) }
+      offset += text.count
+    }
+    let end = target.count - 8
+    target.store64(XXH64.hash(target.bytes.slice(0, end), seed: 0), end)
+    return block
+  }
+
+  /// Reads the header of a backup file.
+  ///
+  /// - Throws: `corrupt` if the file is damaged; `incompatibleFormat` if a newer program wrote it.
+  package static func read(_ file: any File, _ name: String) throws(StorageError) -> BackupHeader {
+    let fields = ByteBlock(count: BackupLayout.byteCount)
+    defer { fields.keep() }
+    let bytes = fields.bytes.bytes
+    guard try file.read(into: fields.bytes, at: 0) == bytes.count,
+      bytes.load64(BackupLayout.magic.offset) == BackupLayout.magicNumber
+    else { throw damaged("It has the wrong signature or is too short.", name) }
+    let version = bytes.load32(BackupLayout.version.offset)
+    guard version == BackupLayout.currentVersion else {
+      throw StorageError(
+        .incompatibleFormat,
+        "The backup file has version \(version), but this program supports only version "
+          + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
+    }
+    let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
+    guard nameByteCount <= Limits.maxGenerationNameByteCount << 12 else {
+      throw damaged("Its header is damaged.", name)
+    }
+    let whole = ByteBlock(count: byteCount(nameByteCount))
+    defer { whole.keep() }
+    guard try file.read(into: whole.bytes, at: 0) == whole.bytes.count,
+      let header = decoded(whole.bytes.bytes, nameByteCount)
+    else { throw damaged("Its header is damaged.", name) }
+    guard try file.byteCount() == header.fileByteCount else {
+      throw damaged("Its length is not that of \(header.imageCount) pages.", name)
+    }
+    guard header.name.text == name else {
+      throw damaged("Its content is that of \(header.name.text).", name)
+    }
+    return header
+  }
+
+  private static func decoded(_ bytes: Bytes, _ nameByteCount: Int) -> BackupHeader? {
+    typealias Layout = BackupLayout
+    let end = bytes.count - 8
+    let lineageCount = Int(bytes.load32(Layout.lineageCount.offset))
+    let frames = [Layout.baseFrame, Layout.frame].map { bytes.load64($0.offset) }
+    guard bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: 0),
+      let geometry = Geometry(
+        pageByteCount: Int(bytes.load32(Layout.pageByteCount.offset)),
+        framesPerSegment: Int(bytes.load32(Layout.framesPerSegment.offset)),
+        footerFrames: Int(bytes.load32(Layout.footerFrames.offset))),
+      lineageCount <= Limits.maxLineageCount, frames[0] < frames[1], frames[1] <= Limits.maxFrame,
+      bytes.load32(Layout.imageCount.offset) <= bytes.load32(Layout.pageCount.offset),
+      let names = names(bytes.slice(Layout.byteCount, nameByteCount))
+    else { return nil }
+    return BackupHeader(
+      geometry: geometry,
+      identity: StoreIdentity(
+        high: bytes.load64(Layout.storeHigh.offset), low: bytes.load64(Layout.storeLow.offset)),
+      series: bytes.load64(Layout.series.offset),
+      base: frames[0] == 0
+        ? nil
+        : BackupBase(
+          frame: frames[0], digest: bytes.load64(Layout.baseDigest.offset),
+          lineage: bytes.load64(Layout.baseLineage.offset)),
+      point: CommitPoint(
+        frame: frames[1], digest: bytes.load64(Layout.digest.offset),
+        lineage: bytes.load64(Layout.lineage.offset),
+        pageCount: bytes.load32(Layout.pageCount.offset), time: bytes.load64(Layout.time.offset)),
+      lineages: (0..<lineageCount).map { position in
+        EndedLineage(
+          lineage: bytes.load64(Layout.lineages.offset + position * 16),
+          end: bytes.load64(Layout.lineages.offset + position * 16 + 8))
+      }, names: names, imageCount: Int(bytes.load32(Layout.imageCount.offset)))
+  }
+
+  private static func names(_ bytes: Bytes) -> [String]? {
+    var names: [String] = []
+    var offset = 0
+    while offset < bytes.count {
+      let end = offset + 1 + Int(bytes.load8(offset))
+      guard end <= bytes.count,
+        let name = String(
+          validating: bytes.slice(offset + 1, end - offset - 1).copied(), as: UTF8.self)
+      else { return nil }
+      names.append(name)
+      offset = end
+    }
+    return names
+  }
+
+  static func damaged(_ message: String, _ name: String) -> StorageError {
+    .corrupt("The backup file is damaged. " + message, file: name)
+  }
+}

@@ -1,0 +1,40 @@
+/// The name of a backup file.
+package struct BackupName: Hashable, Sendable {
+  /// The generation to which the file adds pages, or `nil` if it has all pages.
+  package let base: FrameNumber?
+  package let frame: FrameNumber
+
+  package init(base: FrameNumber?, frame: FrameNumber) {
+    (self.base, self.frame) = (base, frame)
+  }
+
+  /// Parses a name, or returns `nil` if it is none of a backup file.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    let numbers = parts.dropFirst().compactMap { Self.number($0) }
+    guard numbers.count == parts.count - 1 else { return nil }
+    switch (parts[0], numbers.count) {
+    case ("full", 1): self.init(base: nil, frame: numbers[0])
+    case ("delta", 2) where numbers[1] > numbers[0]:
+      self.init(base: numbers[0], frame: numbers[1])
+    default: return nil
+    }
+    guard self.text == text else { return nil }
+  }
+
+  /// `full-` and the generation, or `delta-`, the base and the generation, each in 16 hexadecimal
+  /// digits.
+  package var text: String {
+    guard let base else { return "full-" + Self.digits(frame) }
+    return "delta-" + Self.digits(base) + "-" + Self.digits(frame)
+  }
+
+  private static func number(_ text: Substring) -> FrameNumber? {
+    text.count == 16 ? FrameNumber(text, radix: 16) : nil
+  }
+
+  static func digits(_ number: FrameNumber) -> String {
+    let text = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - text.utf8.count) + text
+  }
+}

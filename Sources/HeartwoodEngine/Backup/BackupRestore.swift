@@ -1,0 +1,126 @@
+/// Restores a generation from a backup directory to a new store.
+struct BackupRestore {
+  private let directory: BackupDirectory
+  private let target: String
+  private let progress: ((StoreProgress) -> Void)?
+
+  init(
+    _ directory: BackupDirectory, to target: String, _ progress: ((StoreProgress) -> Void)?
+  ) {
+    (self.directory, self.target, self.progress) = (directory, target, progress)
+  }
+
+  func run(_ frame: FrameNumber) throws {
+    let files = try BackupChain(directory, to: frame)
+    let partial = try PartialStore(at: target, on: directory.fileSystem, purpose: "restored store")
+    try partial.create {
+      try fill(partial.partialPath, from: files)
+    }
+  }
+
+  private func fill(_ path: String, from chain: BackupChain) throws(StorageError) {
+    let header = chain.newest
+    // A restored store must not be readable by more users than its backup.
+    let mode = try directory.fileSystem.mode(of: directory.path + "/" + header.name.text)
+    try directory.fileSystem.createDirectory(path, forFilesOf: mode)
+    let fileSystem = try directory.fileSystem.entering(path, newFileMode: mode)
+    let locks = StoreLocks(file: try fileSystem.create(path + "/locks"))
+    guard try locks.tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
+      throw StorageError(
+        .busy, "Another process is creating a store at this path. Wait until it has finished.",
+        file: path)
+    }
+    let file = try fileSystem.create(path + "/pages")
+    try file.setByteCount(header.geometry.offset(ofPage: header.point.pageCount))
+    var pages = RestoredPages(header.point.pageCount, header.geometry, file)
+    let steps = ProgressReport(total: chain.imageCount, progress)
+    var count = 0
+    try chain.forEachImage { page, image throws(StorageError) in
+      try pages.write(page, image)
+      count += 1
+      steps.reach(count)
+    }
+    try pages.finish()
+    // The header slot comes last: without it, the file is not a store.
+    try file.sync()
+    let slot = HeaderSlot(
+      geometry: header.geometry, identity: header.identity, sequence: 1,
+      checkpointed: header.point, durableUpTo: header.point.frame, lineages: header.lineages)
+    let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    defer { block.keep() }
+    slot.encode(to: block.bytes)
+    try file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[0])
+    try file.sync()
+    steps.finish()
+  }
+}
+
+/// The pages of a store that is being restored, which are written from the newest to the oldest.
+private struct RestoredPages {
+  private let pageCount: PageNumber
+  private let geometry: Geometry
+  private let file: any File
+  /// A bit for each page that has been written.
+  private var written: [UInt64]
+  /// Adjacent pages that are written together, and the first of their numbers.
+  private let run: ByteBlock
+  private var runStart: PageNumber = 0
+  private var runByteCount = 0
+
+  init(_ pageCount: PageNumber, _ geometry: Geometry, _ file: any File) {
+    self.pageCount = pageCount
+    self.geometry = geometry
+    self.file = file
+    written = [UInt64](repeating: 0, count: (Int(pageCount) + 63) / 64)
+    run = ByteBlock(count: max(1 << 20, geometry.pageByteCount))
+  }
+
+  private func isWritten(_ page: PageNumber) -> Bool {
+    written[Int(page) / 64] >> UInt64(page % 64) & 1 != 0
+  }
+
+  /// Writes a page, unless it does not exist in the restored generation or a newer image of it has
+  /// been written.
+  mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
+    guard page < pageCount, !isWritten(page) else { return }
+    written[Int(page) / 64] |= 1 << UInt64(page % 64)
+    let next = Int(runStart) + runByteCount >> geometry.pageShift
+    if Int(page) != next || runByteCount == run.bytes.count {
+      try flush()
+      runStart = page
+    }
+    run.bytes.copy(image, to: runByteCount)
+    runByteCount += image.count
+  }
+
+  private mutating func flush() throws(StorageError) {
+    defer { run.keep() }
+    guard runByteCount > 0 else { return }
+    try file.write(
+      [run.bytes.bytes.slice(0, runByteCount)], at: geometry.offset(ofPage: runStart))
+    runByteCount = 0
+  }
+
+  /// Writes the last pages, and checks that every page in use has been written.
+  mutating func finish() throws(StorageError) {
+    try flush()
+    let block = ByteBlock(count: geometry.pageByteCount)
+    defer { block.keep() }
+    let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
+    for bitmap in stride(from: 0, to: Int(pageCount), by: perBitmap) {
+      let number = PageNumber(bitmap)
+      guard isWritten(number),
+        try file.read(into: block.bytes, at: geometry.offset(ofPage: number)) == block.bytes.count,
+        block.bytes.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue
+      else { throw missing(number) }
+      for page in bitmap..<min(bitmap + perBitmap, Int(pageCount))
+      where Bitmap.bit(page - bitmap, in: block.bytes.bytes) && !isWritten(PageNumber(page)) {
+        throw missing(PageNumber(page))
+      }
+    }
+  }
+
+  private func missing(_ page: PageNumber) -> StorageError {
+    .corrupt("No backup file contains this page, which is in use.", page: page)
+  }
+}

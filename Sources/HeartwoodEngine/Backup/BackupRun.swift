@@ -1,0 +1,196 @@
+/// Adds the newest generation of a store to a backup directory.
+struct BackupRun {
+  private let store: Store
+  private let fileSystem: any FileSystem
+  private let path: String
+  private let mode: UInt16?
+  private let progress: ((StoreProgress) -> Void)?
+  private var report: BackupReport
+
+  init(
+    _ store: Store, to path: String, _ progress: ((StoreProgress) -> Void)?
+  ) throws(StorageError) {
+    self.store = store
+    self.path = OpenSequence.trimmed(path)
+    self.progress = progress
+    let files = store.files
+    fileSystem = files.fileSystem
+    // A backup must not be readable by more users than its store.
+    mode = try files.fileSystem.mode(of: files.directory + "/pages")
+    report = BackupReport(generation: Generation(frame: 0))
+  }
+
+  mutating func run() throws -> BackupReport {
+    if try fileSystem.list(path) == nil {
+      try fileSystem.createDirectory(path, forFilesOf: mode)
+      try fileSystem.syncDirectory(OpenSequence.parent(of: path))
+    }
+    let directory = try BackupDirectory(
+      path, on: try fileSystem.entering(path, newFileMode: mode))
+    return try directory.withLock { try self.add(to: directory) }
+  }
+
+  // MARK: Generations
+
+  private mutating func add(to directory: BackupDirectory) throws -> BackupReport {
+    try directory.remove([])
+    let last = try directory.frames.last.map { frame throws(StorageError) in
+      try directory.lastFile(to: frame).header
+    }
+    let series = try BackupSeries(last?.series ?? directory.firstSeries())
+    let newest = try store.snapshot()
+    if let last { try requireAncestor(last, of: newest) }
+    let start = last?.point.frame ?? 0
+    let named = try store.namedGenerations()
+    // What names keep becomes a generation that can be restored, too.
+    let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
+    var base = try last.flatMap { try self.base($0, series, named) }
+    let between = users.filter { $0 > start && $0 < newest.generation.frame }.sorted()
+    for frame in between {
+      // The name may have been released in the meantime.
+      guard let snapshot = try? store.snapshot(at: Generation(frame: frame)) else { continue }
+      base = try write(snapshot, after: base, series, in: directory)
+    }
+    if newest.generation.frame > start {
+      base = try write(newest, after: base, series, in: directory)
+    }
+    if base == nil, let last, BackupBase(last.point) == BackupBase(newest.state.point) {
+      // Nothing has changed, but the name was released.
+      try store.keep(newest.generation, as: series.name(of: newest.generation))
+      base = newest
+    }
+    report.generation = base?.generation ?? newest.generation
+    try releaseNames(of: series, except: base?.generation)
+    return report
+  }
+
+  /// Returns the snapshot to whose pages those of newer ones can be added, or `nil` if the store no
+  /// longer keeps it.
+  private func base(
+    _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
+  ) throws -> Snapshot? {
+    let generation = Generation(frame: last.point.frame)
+    guard named[series.name(of: generation)] == generation else { return nil }
+    let snapshot = try store.snapshot(at: generation)
+    return BackupBase(snapshot.state.point) == BackupBase(last.point) ? snapshot : nil
+  }
+
+  /// Throws an error if the generation of a backup file is not one from which a snapshot descends.
+  private func requireAncestor(
+    _ last: BackupHeader, of snapshot: Snapshot
+  ) throws(StorageError) {
+    let (point, newest) = (last.point, snapshot.state.point)
+    guard last.identity == store.files.identity else {
+      throw StorageError(
+        .foreignStore,
+        "The directory contains backups of another store. Use a separate directory for each store.",
+        file: path)
+    }
+    let isCurrent = point.lineage == newest.lineage && point.frame <= newest.frame
+    let isEnded = store.maintenance.lineages.contains {
+      $0.lineage == point.lineage && $0.end >= point.frame
+    }
+    guard isCurrent || isEnded else {
+      throw StorageError(
+        .foreignStore,
+        "The directory contains backups of a later state than the one to which this store was "
+          + "restored. Use a new directory for the restored store.", file: path)
+    }
+  }
+
+  // MARK: Files
+
+  /// Writes a file with the pages that have changed since `base`, or with all pages, and keeps the
+  /// generation in the place of the base.
+  private mutating func write(
+    _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
+    in directory: BackupDirectory
+  ) throws -> Snapshot {
+    let generation = snapshot.generation
+    // Keep the generation before its file exists: the next delta needs it, and it becomes durable.
+    try store.keep(generation, as: series.name(of: generation))
+    let state = snapshot.state
+    let names = try store.namedGenerations()
+      .filter { $0.value == generation && !BackupSeries.isName($0.key) }.keys.sorted()
+    let pages = try pages(of: state, after: base?.state)
+    let header = BackupHeader(
+      geometry: state.files.geometry, identity: state.files.identity, series: series.number,
+      base: base.map { BackupBase($0.state.point) }, point: state.point,
+      lineages: store.maintenance.lineages.filter { $0.end < state.generation }, names: names,
+      imageCount: pages.count)
+    let steps = ProgressReport(total: pages.count, progress)
+    var count = 0
+    try BackupFile.write(header, in: directory.path, directory.fileSystem) {
+      write throws(StorageError) in
+      for page in pages {
+        let reference = try state.view.page(page)
+        defer { state.view.release(reference) }
+        try write(reference.bytes)
+        count += 1
+        steps.reach(count)
+      }
+    }
+    steps.finish()
+    withExtendedLifetime((snapshot, base)) {}
+    report.files.append(header.name.text)
+    report.byteCount += Int(header.fileByteCount)
+    if let base { try store.release(series.name(of: base.generation)) }
+    return snapshot
+  }
+
+  /// Returns the pages in use that were written after `base`, or all pages in use, in order.
+  ///
+  /// Both states are held, so the index has an entry for every page written between them.
+  private func pages(
+    of state: GenerationState, after base: GenerationState?
+  ) throws(StorageError) -> [PageNumber] {
+    let used = UsedPages(view: state.view, geometry: state.files.geometry)
+    var pages: [PageNumber] = []
+    if let base {
+      var changed: [PageNumber] = []
+      state.index.forEach(newerThan: base.generation) { page, _ in changed.append(page) }
+      for page in changed where page < state.point.pageCount {
+        if try used.contains(page) { pages.append(page) }
+      }
+      return pages
+    }
+    var next = try used.next(from: 0)
+    while let page = next {
+      pages.append(page)
+      next = try used.next(from: page + 1)
+    }
+    return pages
+  }
+
+  /// Releases the generations that interrupted calls have kept.
+  private func releaseNames(of series: BackupSeries, except kept: Generation?) throws {
+    for (name, generation) in try store.namedGenerations()
+    where series.owns(name) && generation != kept {
+      try store.release(name)
+    }
+  }
+}
+
+/// The files of one directory, which share a random number and the names of kept generations.
+struct BackupSeries {
+  let number: UInt64
+
+  private static let prefix = "backup-"
+
+  init(_ number: UInt64) { self.number = number }
+
+  private var prefix: String { Self.prefix + BackupName.digits(number) + "-" }
+
+  /// Returns the name under which a store keeps the newest generation of a directory.
+  func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
+
+  /// Returns whether a name is one that ``name(of:)`` returns.
+  func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
+
+  /// Returns whether a name is one that a backup has given.
+  static func isName(_ name: String) -> Bool {
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.count == 3 && name.hasPrefix(prefix)
+      && parts[1...].allSatisfy { $0.count == 16 && UInt64($0, radix: 16) != nil }
+  }
+}

@@ -1,0 +1,45 @@
+/// Removes generations from a backup directory by merging files.
+struct BackupThinning {
+  private let directory: BackupDirectory
+
+  init(_ directory: BackupDirectory) { self.directory = directory }
+
+  /// Removes all generations but the given ones, which must be in ascending order.
+  func run(keeping frames: [FrameNumber]) throws(StorageError) {
+    var kept: Set<BackupName> = []
+    var before: FrameNumber?
+    for frame in frames {
+      kept.insert(try merge(to: frame, after: before))
+      before = frame
+    }
+    // Files whose base is missing may be part of an upload that is in progress.
+    try directory.remove(
+      directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
+  }
+
+  /// Returns the file that leads from one generation to another, after writing it if it does not
+  /// exist.
+  ///
+  /// If a file with all pages lies between the generations, the result is one too.
+  private func merge(
+    to frame: FrameNumber, after base: FrameNumber?
+  ) throws(StorageError) -> BackupName {
+    let names = try directory.chain(to: frame, after: base)
+    if names.count == 1 { return names[0] }
+    let chain = try BackupChain(directory, to: frame, after: base)
+    var header = chain.newest
+    header.base = chain.base
+    let images = try chain.newestImages()
+    header.imageCount = images.count
+    let block = ByteBlock(count: header.geometry.pageByteCount)
+    defer { block.keep() }
+    try BackupFile.write(header, in: directory.path, directory.fileSystem) {
+      write throws(StorageError) in
+      for image in images {
+        try chain.read(image, into: block.bytes)
+        try write(block.bytes.bytes)
+      }
+    }
+    return header.name
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HeartwoodEngine
+
+/// `restore`: lists the restore points of a backup directory, or restores one as a new store.
+enum RestoreCommand {
+  private struct Point: Encodable {
+    let generation: UInt64
+    let time: String
+    let names: [String]
+    let byteCount: Int
+    let isFull: Bool
+
+    init(_ point: Backup.RestorePoint) {
+      generation = point.generation.frame
+      time = JSONText.time(point.time)
+      names = point.names
+      byteCount = point.byteCount
+      isFull = point.isFull
+    }
+  }
+
+  private struct Document: Encodable {
+    let generation: UInt64
+    let target: String
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let directory = invocation.required(.backup)
+    let backup = Backup(at: directory)
+    let points = try backup.restorePoints()
+    guard let target = invocation[.new] else { return try list(points, invocation, output) }
+    let chosen = try invocation[.at].map { try point($0, among: points, directory).generation }
+    let progress = TerminalProgress()
+    let generation = try backup.restore(chosen, to: target) {
+      progress.show("restoring", $0)
+    }
+    progress.clear()
+    if invocation.wantsJSON {
+      return try output.json(Document(generation: generation.frame, target: target))
+    }
+    try output.line(
+      "Restored generation \(generation.frame) to the new store \(QuotedText.escaped(target)).")
+  }
+
+  private static func list(
+    _ points: [Backup.RestorePoint], _ invocation: Invocation, _ output: Output
+  ) throws {
+    if invocation.wantsJSON { return try output.json(points.map(Point.init)) }
+    var table = TextTable(["generation": .right, "time": .left, "size": .right, "names": .left])
+    for point in points {
+      let size = HumanText.size(point.byteCount) + (point.isFull ? " (all pages)" : "")
+      let names = point.names.map(QuotedText.quoted).joined(separator: ", ")
+      table.append([
+        "\(point.generation.frame)", JSONText.time(point.time), size, names.isEmpty ? "-" : names,
+      ])
+    }
+    try output.line(points.isEmpty ? "There are no restore points." : table.text())
+  }
+
+  /// Returns the restore point with a number or a name, or the newest one that is not later than a
+  /// time.
+  private static func point(
+    _ text: String, among points: [Backup.RestorePoint], _ directory: String
+  ) throws -> Backup.RestorePoint {
+    let advice = "Run heartwoodctl restore \(directory) to list the restore points."
+    if let frame = UInt64(text) {
+      if let point = points.first(where: { $0.generation.frame == frame }) { return point }
+      throw ToolFailure.refused("The backup has no generation \(frame). \(advice)")
+    }
+    if let point = points.last(where: { $0.names.contains(text) }) { return point }
+    guard let time = TimeText.date(text) else {
+      let question = NearestName.question(text, in: points.flatMap(\.names))
+      throw ToolFailure.refused(
+        "The backup has no generation named \(QuotedText.quoted(text)).\(question) \(advice)")
+    }
+    let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
+    if let point = points.last(where: { $0.time <= milliseconds }) { return point }
+    throw ToolFailure.refused("No generation in the backup is as old as \(text). \(advice)")
+  }
+}

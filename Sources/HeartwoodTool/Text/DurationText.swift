@@ -1,0 +1,15 @@
+/// Reads lengths of time.
+enum DurationText {
+  private static let units: KeyValuePairs<String, Int> = [
+    "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800,
+  ]
+
+  /// Returns the seconds of a text such as `10s` or `2h`.
+  static func seconds(_ text: String, for flag: Flag) throws(ToolFailure) -> Int {
+    let unit = units.first { text.hasSuffix($0.key) }
+    guard let unit, let count = Int(text.dropLast()), count > 0, count <= 1_000_000 else {
+      throw .usage("\(flag.rawValue) \(text) is invalid: use a time such as 10s, 5m, 2h or 7d.")
+    }
+    return count * unit.value
+  }
+}

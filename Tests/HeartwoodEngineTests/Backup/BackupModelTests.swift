@@ -1,0 +1,163 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Runs random work on a store and its backups, and compares what is restored with what was there.
+@Suite("Backups during random work")
+struct BackupModelTests {
+  @Test(
+    .evidence("A1"), .evidence("A2"), .evidence("A5"), .evidence("A7"),
+    arguments: TestScale.seeds(quick: 25, all: 400, long: 10_000))
+  func `restore every generation as it was`(seed: UInt64) throws {
+    var run = try BackupModel(seed: seed)
+    for step in 0..<60 {
+      do { try run.step() } catch {
+        Issue.record("seed \(seed), step \(step): \(error)")
+        return
+      }
+    }
+    try run.expectAllRestorable("seed \(seed)")
+  }
+}
+
+/// A store, its backup directory, and what each backup must restore.
+private struct BackupModel {
+  private let disk = MemoryFileSystem()
+  private let fixture: StoreFixture
+  private var generator: SeededGenerator
+  private var store: Store
+  /// The states that the backups contain, by generation.
+  private var states: [Generation: BackedUpState] = [:]
+  private var names: [String: Generation] = [:]
+  private var restoreCount = 0
+
+  private static let path = "/backup"
+
+  init(seed: UInt64) throws {
+    generator = SeededGenerator(seed: seed)
+    var options = StoreOptions()
+    options.pageByteCount = [4096, 4096, 8192][generator.below(3)]
+    options.segmentByteCount = options.pageByteCount << (4 + generator.below(3))
+    options.checkpointLogByteCount = options.segmentByteCount * generator.below(4)
+    fixture = StoreFixture.on(disk, options)
+    store = try fixture.open()
+  }
+
+  mutating func step() throws {
+    switch generator.below(16) {
+    case 0..<6: try write()
+    case 6: try store.checkpoint()
+    case 7: try store.compact()
+    case 8: try reopen()
+    case 9: try name()
+    case 10: try unname()
+    case 11: try thin()
+    case 12: try expectRestorable()
+    case 13: try loseName()
+    default: try backUp()
+    }
+  }
+
+  // MARK: Steps
+
+  private mutating func write() throws {
+    let durability: StoreOptions.Durability = generator.isTrue(in256: 128) ? .full : .normal
+    var random = generator.forked()
+    try store.write(durability: durability) { transaction in
+      let keyspace = try transaction.keyspace("k\(random.below(3))")
+      for _ in 0..<(1 + random.below(20)) {
+        let key = random.below(300)
+        if random.isTrue(in256: 60) {
+          try keyspace.delete(key)
+        } else {
+          try keyspace.put(key, random.bytes(random.isTrue(in256: 20) ? 30_000 : random.below(600)))
+        }
+      }
+      if random.isTrue(in256: 10) { try transaction.removeKeyspace("k\(random.below(3))") }
+    }
+  }
+
+  private mutating func reopen() throws {
+    try StoreFixture.expectSound(store)
+    try store.close()
+    store = try fixture.open()
+  }
+
+  private mutating func name() throws {
+    let name = "name \(generator.below(5))"
+    guard names[name] == nil else { return }
+    let generation = try store.snapshot().generation
+    try store.keep(generation, as: name)
+    names[name] = generation
+    // The next backup contains it, unless an earlier one already does or the name is released.
+    if states[generation] == nil { pending[generation] = try BackedUpState(store.snapshot()) }
+  }
+
+  /// The states that the next backup contains if their names remain.
+  private var pending: [Generation: BackedUpState] = [:]
+
+  private mutating func unname() throws {
+    guard let name = names.keys.sorted().randomElement(using: &generator) else { return }
+    try store.release(name)
+    names[name] = nil
+  }
+
+  /// Releases the name that the backup needs for its next delta.
+  private mutating func loseName() throws {
+    guard generator.isTrue(in256: 60) else { return }
+    for name in try store.namedGenerations().keys where name.hasPrefix("backup-") {
+      try store.release(name)
+    }
+  }
+
+  private mutating func backUp() throws {
+    let newest = try store.snapshot()
+    let report = try store.backup(to: Self.path)
+    #expect(report.generation == newest.generation)
+    if states[newest.generation] == nil { states[newest.generation] = try BackedUpState(newest) }
+    let points = try Set(backup.restorePoints().map(\.generation))
+    let kept = Set(names.values)
+    for (generation, state) in pending where kept.contains(generation) {
+      #expect(points.contains(generation))
+      states[generation] = state
+    }
+    pending = pending.filter { $0.key > newest.generation }
+    #expect(points == Set(states.keys))
+    // The store keeps one generation for the next delta.
+    let own = try store.namedGenerations().filter { $0.key.hasPrefix("backup-") }
+    #expect(own.values.map(\.frame) == [newest.generation.frame])
+  }
+
+  private mutating func thin() throws {
+    guard let newest = states.keys.max() else { return }
+    var random = generator.forked()
+    let kept = states.keys.sorted().filter { $0 == newest || random.isTrue(in256: 150) }
+    try backup.thin { kept.contains($0.generation) }
+    states = states.filter { kept.contains($0.key) }
+    #expect(try backup.restorePoints().map(\.generation) == kept)
+    let fileCount = try disk.list(Self.path)?.count { $0 != "lock" }
+    #expect(fileCount == kept.count)
+  }
+
+  // MARK: Expectations
+
+  private var backup: Backup { Backup(at: Self.path, on: disk) }
+
+  private mutating func expectRestorable() throws {
+    guard let generation = states.keys.sorted().randomElement(using: &generator) else { return }
+    try expectRestorable(generation, "")
+  }
+
+  mutating func expectAllRestorable(_ label: String) throws {
+    for generation in states.keys.sorted() { try expectRestorable(generation, label) }
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  private mutating func expectRestorable(_ generation: Generation, _ label: String) throws {
+    restoreCount += 1
+    let target = "/restored\(restoreCount)"
+    try backup.restore(generation, to: target)
+    try states[generation]?.expectEqual(at: target, on: disk, label)
+  }
+}
