@@ -1,5 +1,6 @@
 import Foundation
 import Heartwood
+import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
@@ -22,6 +23,7 @@ struct ToolGuideTests {
       let new = ToolPlayer(context: context)
       (new.name, new.weight) = ("P9", 70)
     }
+    try Self.damageCopy(of: store)
     let text = try String(contentsOf: Self.guide, encoding: .utf8)
     var result: [Substring] = []
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
@@ -37,6 +39,28 @@ struct ToolGuideTests {
       try Data(new.utf8).write(to: Self.guide)
     } else {
       #expect(new == text, "Run this test with HEARTWOOD_UPDATE_GUIDE=1 to update the guide.")
+    }
+  }
+
+  /// Creates a copy of a store in which the page with the players is overwritten.
+  private static func damageCopy(of store: ObjectStore) throws {
+    let path = store.fixture.path
+    let copy = URL(filePath: path).deletingLastPathComponent().appending(path: "shop-damaged")
+    try FileManager.default.copyItem(at: URL(filePath: path), to: copy)
+    let damaged = StoreFixture.onDisk(at: copy.path(percentEncoded: false), StoreOptions())
+    let page = try damaged.run { opened in
+      try opened.release("before")
+      try opened.checkpoint()
+      let rows = try Catalog.rows(in: opened.snapshot().state.view)
+      return try #require(rows.first { $0.name == "objects.2" }).row.root.page
+    }
+    var bytes = try damaged.bytes(of: "pages")
+    let start = Int(Geometry.firstPageOffset) + Int(page) * 4096
+    bytes.replaceSubrange(start..<start + 4096, with: repeatElement(0, count: 4096))
+    try damaged.write(bytes, to: "pages")
+    // The log still contains the page.
+    for name in try damaged.names() where name.hasPrefix("wal-") {
+      try damaged.fileSystem.remove(damaged.path(of: name))
     }
   }
 

@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The time of its commit, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The names under which the store kept the generation at the time of the backup.
+    /// The names under which the store kept the generation at the time of this or a later backup.
     public var names: [String]
     /// The number of bytes of the file that the backup added.
     public var byteCount: Int
@@ -34,10 +34,21 @@ public struct Backup: Sendable {
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
     let directory = try BackupDirectory(path, on: fileSystem)
-    return try directory.frames.map { frame in
-      let header = try directory.lastFile(to: frame).header
-      return RestorePoint(
-        generation: Generation(frame: frame), time: header.point.time, names: header.names,
+    let headers = try directory.frames.map { frame throws(StorageError) in
+      try directory.lastFile(to: frame).header
+    }
+    var names: [FrameNumber: [String]] = [:]
+    // A name that was used again is that of the newer generation.
+    let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
+      frames.merge(header.names) { $1 }
+    }
+    for (name, frame) in frames {
+      names[frame, default: []].append(name)
+    }
+    return headers.map { header in
+      RestorePoint(
+        generation: Generation(frame: header.point.frame), time: header.point.time,
+        names: names[header.point.frame, default: []].sorted(),
         byteCount: Int(clamping: header.fileByteCount), isFull: header.base == nil)
     }
   }

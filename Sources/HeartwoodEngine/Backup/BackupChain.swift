@@ -32,6 +32,11 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
+  /// The generations that were kept under names at the times of the backups.
+  var names: [String: FrameNumber] {
+    files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
+  }
+
   /// The commit to which the files add pages, or `nil` if they contain all pages.
   var base: BackupBase? { files.first?.header.base }
 

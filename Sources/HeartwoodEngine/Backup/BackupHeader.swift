@@ -10,13 +10,13 @@ package struct BackupHeader: Hashable, Sendable {
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
-  /// The names under which the generation was kept, sorted.
-  package var names: [String]
+  /// The generations that the store kept under names at the time of the backup.
+  package var names: [String: FrameNumber]
   package var imageCount: Int
 
   package init(
     geometry: Geometry, identity: StoreIdentity, series: UInt64, base: BackupBase?,
-    point: CommitPoint, lineages: [EndedLineage], names: [String], imageCount: Int
+    point: CommitPoint, lineages: [EndedLineage], names: [String: FrameNumber], imageCount: Int
   ) {
     self.geometry = geometry
     self.identity = identity
@@ -30,7 +30,7 @@ package struct BackupHeader: Hashable, Sendable {
 
   package var name: BackupName { BackupName(base: base?.frame, frame: point.frame) }
 
-  private var nameByteCount: Int { names.reduce(0) { $0 + 1 + $1.utf8.count } }
+  private var nameByteCount: Int { names.keys.reduce(0) { $0 + 9 + $1.utf8.count } }
 
   /// The bytes before the first image.
   package var byteCount: Int { Self.byteCount(nameByteCount) }
@@ -75,10 +75,11 @@ package struct BackupHeader: Hashable, Sendable {
       target.store64(ended.end, Layout.lineages.offset + position * 16 + 8)
     }
     var offset = Layout.byteCount
-    for name in names {
+    for (name, frame) in names.sorted(by: { $0.key < $1.key }) {
+      target.store64(frame, offset)
       let text = [UInt8(name.utf8.count)] + name.utf8
-      text.withBytes { target.copy($0, to: offset) }
-      offset += text.count
+      text.withBytes { target.copy($0, to: offset + 8) }
+      offset += 8 + text.count
     }
     let end = target.count - 8
     target.store64(XXH64.hash(target.bytes.slice(0, end), seed: 0), end)
@@ -103,7 +104,8 @@ package struct BackupHeader: Hashable, Sendable {
           + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
-    guard nameByteCount <= Limits.maxGenerationNameByteCount << 12 else {
+    // Each byte is also in the file, so a damaged number cannot demand more memory than that.
+    guard UInt64(nameByteCount) <= (try file.byteCount()) else {
       throw damaged("Its header is damaged.", name)
     }
     let whole = ByteBlock(count: byteCount(nameByteCount))
@@ -155,16 +157,17 @@ package struct BackupHeader: Hashable, Sendable {
       }, names: names, imageCount: Int(bytes.load32(Layout.imageCount.offset)))
   }
 
-  private static func names(_ bytes: Bytes) -> [String]? {
-    var names: [String] = []
+  private static func names(_ bytes: Bytes) -> [String: FrameNumber]? {
+    var names: [String: FrameNumber] = [:]
     var offset = 0
     while offset < bytes.count {
-      let end = offset + 1 + Int(bytes.load8(offset))
+      guard offset + 9 <= bytes.count else { return nil }
+      let end = offset + 9 + Int(bytes.load8(offset + 8))
       guard end <= bytes.count,
         let name = String(
-          validating: bytes.slice(offset + 1, end - offset - 1).copied(), as: UTF8.self)
+          validating: bytes.slice(offset + 9, end - offset - 9).copied(), as: UTF8.self)
       else { return nil }
-      names.append(name)
+      names[name] = bytes.load64(offset)
       offset = end
     }
     return names

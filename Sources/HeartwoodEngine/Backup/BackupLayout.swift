@@ -1,6 +1,6 @@
 /// The layout of the header of a backup file.
 ///
-/// The names of the generation follow, each with its length in one byte, then zeros up to a
+/// The names follow, each with its generation and its length (one byte), then zeros up to a
 /// multiple of 8 bytes, and the hash of all bytes so far (seed 0). Then come the page images in the order of
 /// their page numbers, and the digest: the hash of 0 and the first image's hash, then of that and
 /// the next image's hash, and so on.

@@ -110,14 +110,13 @@ struct BackupRun {
     // Keep the generation before its file exists: the next delta needs it, and it becomes durable.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
-    let names = try store.namedGenerations()
-      .filter { $0.value == generation && !BackupSeries.isName($0.key) }.keys.sorted()
+    let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
     let pages = try pages(of: state, after: base?.state)
     let header = BackupHeader(
       geometry: state.files.geometry, identity: state.files.identity, series: series.number,
       base: base.map { BackupBase($0.state.point) }, point: state.point,
-      lineages: store.maintenance.lineages.filter { $0.end < state.generation }, names: names,
-      imageCount: pages.count)
+      lineages: store.maintenance.lineages.filter { $0.end < state.generation },
+      names: names.mapValues(\.frame), imageCount: pages.count)
     let steps = ProgressReport(total: pages.count, progress)
     var count = 0
     try BackupFile.write(header, in: directory.path, directory.fileSystem) {

@@ -29,6 +29,7 @@ struct BackupThinning {
     let chain = try BackupChain(directory, to: frame, after: base)
     var header = chain.newest
     header.base = chain.base
+    header.names = chain.names
     let images = try chain.newestImages()
     header.imageCount = images.count
     let block = ByteBlock(count: header.geometry.pageByteCount)
