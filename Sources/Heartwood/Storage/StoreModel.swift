@@ -108,7 +108,9 @@ final class StoreModel: Sendable {
   }
 
   /// Returns the number of the object that a text such as `Team/12` names, or `nil` if the text
-  /// names none. The object need not exist.
+  /// names none.
+  ///
+  /// The object need not exist.
   func number(_ text: String) -> ObjectNumber? {
     guard let slash = text.lastIndex(of: "/"),
       let entity = schema.entity(named: String(text[..<slash])),
