@@ -14,7 +14,7 @@ final class PageOutput {
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)
-    // Without a valid page 1, SQLite rejects the file until it is complete.
+    // A zeroed page 1 makes SQLite reject the file until it is complete.
     do {
       try file.write([UInt8](repeating: 0, count: SQLiteFormat.pageByteCount), at: 0)
     } catch {

@@ -89,8 +89,8 @@ enum RecordOrder {
       let number =
         type == SQLiteSerialType.real
         ? real(bytes, at: value) : Double(integer(bytes, at: value, type))
-      // Adding 0 makes 0.0 of -0.0, which is equal to it. The conversion of an integer may round,
-      // but it never changes the order.
+      // Adding 0 turns -0.0 into 0.0, which is equal to it. Converting an integer may round it, but
+      // never changes the order.
       let pattern = (number + 0).bitPattern
       bits = pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63
     case .text, .blob:

@@ -45,8 +45,8 @@ package final class SQLiteTableWriter {
     func positions(_ names: [String]) -> [Int] {
       names.compactMap(definition.position(of:)).map { $0 < 0 ? $0 : $0 + implicitCount }
     }
-    // The last values of the record of an index identify the row: the rowid, or those columns of
-    // the key that are not in the index already (file format, § 2.5).
+    // The last values of an index record identify the row: the rowid, or the key columns that are
+    // not already in the index (file format, § 2.5).
     let identity: [Int]
     switch definition.key {
     case .rowid:

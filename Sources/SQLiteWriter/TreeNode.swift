@@ -43,8 +43,7 @@ struct TreeNode {
     write(&cells)
   }
 
-  /// Appends the cell of an interior page: the page with the keys up to the separator, and the
-  /// separator.
+  /// Appends an interior cell: the child page, with keys up to the separator, and the separator.
   mutating func appendCell(child: UInt32, separator: [UInt8]) {
     appendCell { cells in
       cells.appendBigEndian(UInt64(child), byteCount: 4)

@@ -32,6 +32,10 @@ struct StandInModules: Sendable {
         try #require(BuiltModules.directory),
       ] + features.flatMap { ["-enable-upcoming-feature", $0] } + sources.map(\.path)
     let (output, exitCode) = try BuiltModules.run("swiftc", arguments)
-    try #require(exitCode == 0 && output == "", "\(module): \(output)")
+    // On Apple platforms, Foundation declares `UndoManager`; here, the stand-in for SwiftUI does.
+    let warnings = output.split(separator: "\n").filter {
+      $0.contains("warning:") && !$0.contains("public import of 'Foundation' was not used")
+    }
+    try #require(exitCode == 0 && warnings.isEmpty, "\(module): \(output)")
   }
 }

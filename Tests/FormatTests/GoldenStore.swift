@@ -14,6 +14,9 @@ enum GoldenStore {
   /// and after a checkpoint.
   static let small = "small"
 
+  /// The name of a backup of the small store, with a file of all pages and a delta.
+  static let backup = "backup"
+
   private static let directory = "Tests/FormatTests/Golden/version-1/"
 
   /// Returns the bytes of the files of a golden store, keyed by file name.
@@ -38,11 +41,13 @@ enum GoldenStore {
     try Data().write(to: URL(fileURLWithPath: path + "/locks"))
   }
 
-  /// Saves the files of a store on a simulated disk as text.
+  /// Saves the files of a store on a simulated disk as text, unless there are some already.
   static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
     let target = Package.path + "/" + directory + store
+    guard !FileManager.default.fileExists(atPath: target) else { return }
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-    for name in try disk.list(path) ?? [] where name == "pages" || name.hasPrefix("wal-") {
+    for name in try disk.list(path) ?? []
+    where name == "pages" || name.hasPrefix("wal-") || BackupName(name) != nil {
       guard let file = try disk.open(path + "/" + name, .read) else { continue }
       try HexText.encode(try file.allBytes())
         .write(toFile: target + "/" + name + ".hex", atomically: true, encoding: .utf8)
@@ -93,6 +98,17 @@ enum GoldenStore {
     try put("kinds", in: store)
     try put("large", in: store)
     try store.write { try $0.removeKeyspace("gone") }
+  }
+
+  /// Backs up a store before and after its last rows are written.
+  static func writeBackup(on disk: SimulatedDisk, to path: String) throws {
+    let store = try Store(at: "/store", options: options(), fileSystem: disk)
+    try put("numbers", in: store)
+    try put("kinds", in: store)
+    try store.backup(to: path)
+    try store.keep(store.snapshot().generation, as: "before large values")
+    try put("large", in: store)
+    try store.backup(to: path)
   }
 
   private static func put(_ name: String, in store: Store) throws {

@@ -38,6 +38,9 @@ struct GoldenStoreTests {
     try GoldenStore.keep(GoldenStore.tiny, of: disk, at: "/tiny")
     try GoldenStore.writeSmall(on: disk, at: "/small")
     try GoldenStore.keep(GoldenStore.small, of: disk, at: "/small")
+    let other = SimulatedDisk(seed: 2)
+    try GoldenStore.writeBackup(on: other, to: "/backup")
+    try GoldenStore.keep(GoldenStore.backup, of: other, at: "/backup")
   }
 
   @Test(arguments: openings) func `is sound`(opening: Opening) throws {
@@ -69,6 +72,29 @@ struct GoldenStoreTests {
         #expect(try keyspace.get(key) == value, "\(name) \(key)")
       }
       #expect(try !cursor.moveToNext())
+    }
+  }
+
+  @Test(.evidence("A2")) func `is restored from a golden backup`() throws {
+    let directory = try ScratchDirectory()
+    try GoldenStore.copy(GoldenStore.backup, to: directory.path(of: "backup"))
+    let backup = Backup(at: directory.path(of: "backup"))
+    let points = try backup.restorePoints()
+    #expect(points.map(\.isFull) == [true, false])
+    #expect(points.map(\.names) == [["before large values"], []])
+    for (point, names) in zip(points, [["kinds", "numbers"], ["kinds", "large", "numbers"]]) {
+      let path = directory.path(of: "restored \(point.generation.frame)")
+      try backup.restore(point.generation, to: path)
+      let store = try Store(at: path)
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.keyspaceNames == names)
+      for name in names {
+        for (key, value) in GoldenStore.rows[name] ?? [] {
+          #expect(try snapshot.keyspace(name)?.get(key) == value, "\(name) \(key)")
+        }
+      }
+      #expect(try store.verify().findings == [])
+      try store.close()
     }
   }
 

@@ -30,7 +30,8 @@ struct LayeringTests {
       path: "Sources/HeartwoodEngine/",
       layers: [
         ["Foundations"], ["Files"], ["Pages"], ["Log"], ["Sharing"], ["States"], ["Writing"],
-        ["Maintenance"], ["Tree"], ["Keyspaces"], ["Transactions"], ["Store"], ["Salvage"],
+        ["Maintenance"], ["Tree"], ["Keyspaces"], ["Transactions"], ["Store"], ["Backup"],
+        ["Salvage"],
       ]),
     Module(
       path: "Sources/Heartwood/",

@@ -55,7 +55,7 @@ struct BackupCommandTests {
       try ToolRun("verify", target).expectFine()
     }
     for (at, words) in [
-      ("firts", "Did you mean first?"), ("1999-01-01", "as old as"), ("7", "no generation 7"),
+      ("firts", "Did you mean first?"), ("1999-01-01", "dates from"), ("7", "no generation 7"),
     ] {
       try ToolRun("restore", backup, directory.path(of: "no"), "--at", at).expectComplaint(
         words, exitCode: 1)

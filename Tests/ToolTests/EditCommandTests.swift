@@ -95,6 +95,29 @@ struct EditCommandTests {
     }
   }
 
+  @Test(.mustEnd) func `an interrupted export leaves no file behind`() throws {
+    let store = try ObjectStore(oddities: false)
+    try store.change { context in
+      for number in 0..<20_000 { ToolTeam(context: context).name = "team \(number)" }
+    }
+    let directory = try ScratchDirectory()
+    func names() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: directory.path)
+    }
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = [
+      "export", store.fixture.path, "Team", "--output", directory.path(of: "teams.jsonl"),
+    ]
+    try process.start()
+    while try names().isEmpty { usleep(1000) }
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationReason == .uncaughtSignal)
+    #expect(process.terminationStatus == SIGINT)
+    #expect(try names() == [])
+  }
+
   @Test func `import finds related objects and names what it refuses`() throws {
     let store = try ObjectStore()
     let directory = try ScratchDirectory()

@@ -59,7 +59,7 @@ struct ObjectConcurrencyTests {
     for at in ["\(number)", "before", text] { #expect(try count(at) == "0\n", "\(at)") }
     #expect(try count("2090-01-01") == "6\n")
     try store.run("query", "Player", "--at", "1999-01-01T00:00:00Z").expectComplaint(
-      "No readable generation is as old", exitCode: 1)
+      "No readable generation dates from", exitCode: 1)
     try store.run("query", "Player", "--at", "befor").expectComplaint(
       "Did you mean before?", exitCode: 1)
   }

@@ -6,7 +6,7 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Hides objects whose deletion has not been saved from relationships that others have filled.
+/// Hides objects with unsaved deletions from relationships that others have filled.
 extension ManagedObjectContext {
   /// Returns the objects without unsaved changes that hide an object deleted in this context,
   /// because it is still in a stored relationship of theirs.

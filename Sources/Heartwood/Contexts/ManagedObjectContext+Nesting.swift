@@ -30,7 +30,7 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // A target whose deletion the parent has not saved is hidden, as in the parent.
+        // Hide a target whose deletion is unsaved in the parent, as the parent does.
         if !parent.deleted.isEmpty, parent.toOneTarget(of: original, property) == nil {
           object.setTarget(.none, property)
           continue

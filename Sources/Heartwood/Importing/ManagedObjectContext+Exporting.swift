@@ -56,9 +56,12 @@ extension ManagedObjectContext {
   /// The file is replaced when everything has been written. If an error is thrown, it does not
   /// change.
   ///
-  /// The request, the format, the dates and the result are those of the method with a closure.
-  ///
-  /// - Parameter file: The file, which is created if it does not exist.
+  /// - Parameters:
+  ///   - request: The request that selects and orders the objects.
+  ///   - format: The format.
+  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
+  ///   - file: The file, which is created if it does not exist.
+  /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; `CocoaError` if the file cannot be written.
   @discardableResult
   public func export<M: ManagedObject>(

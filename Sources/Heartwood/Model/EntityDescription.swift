@@ -151,7 +151,7 @@ struct IndexDescription {
 extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
-  /// - Parameter isMergeable: Whether another merge policy would merge the object into the other.
+  /// - Parameter isMergeable: Whether a different merge policy would merge it into that object.
   func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(

@@ -19,7 +19,7 @@
 /// An element must have a type that attributes can have, or be a composite value itself. When an
 /// object is loaded, its elements are set directly; neither initialisers nor property observers of
 /// the structure are called.
-public protocol CompositeValue {
+public protocol CompositeValue: SendableMetatype {
   /// The names of elements in earlier versions of the structure, by their present names; empty by
   /// default.
   static var formerElementNames: [String: [String]] { get }

@@ -38,7 +38,7 @@ struct BackupChain {
   }
 
   /// The commit to which the files add pages, or `nil` if they contain all pages.
-  var base: BackupBase? { files.first?.header.base }
+  var base: BackupStart? { files.first?.header.base }
 
   /// Calls `body` with every image: those of the last file first, and within a file in the order of
   /// their page numbers.
@@ -84,7 +84,7 @@ struct BackupChain {
 extension BackupHeader {
   /// Throws an error unless the pages of this file can be added to those of the given one.
   fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
-    guard base == other.map({ BackupBase($0.point) }),
+    guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
     else {
       throw Self.damaged("It does not continue the file before it.", name.text)

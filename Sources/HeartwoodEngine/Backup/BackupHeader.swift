@@ -5,7 +5,7 @@ package struct BackupHeader: Hashable, Sendable {
   /// A random number that all files of a directory share, unless they were begun anew.
   package var series: UInt64
   /// The commit to which the images are added, or `nil` in a file with all pages.
-  package var base: BackupBase?
+  package var base: BackupStart?
   /// The commit whose state the images result in.
   package var point: CommitPoint
   /// The lineages that ended before the commit.
@@ -15,7 +15,7 @@ package struct BackupHeader: Hashable, Sendable {
   package var imageCount: Int
 
   package init(
-    geometry: Geometry, identity: StoreIdentity, series: UInt64, base: BackupBase?,
+    geometry: Geometry, identity: StoreIdentity, series: UInt64, base: BackupStart?,
     point: CommitPoint, lineages: [EndedLineage], names: [String: FrameNumber], imageCount: Int
   ) {
     self.geometry = geometry
@@ -39,7 +39,7 @@ package struct BackupHeader: Hashable, Sendable {
     BackupLayout.byteCount + (nameByteCount + 7) / 8 * 8 + 8
   }
 
-  /// The bytes of the whole file.
+  /// The bytes of the complete file.
   package var fileByteCount: UInt64 {
     UInt64(byteCount) + UInt64(imageCount) << UInt64(geometry.pageShift)
       + UInt64(BackupLayout.digestByteCount)
@@ -143,7 +143,7 @@ package struct BackupHeader: Hashable, Sendable {
       series: bytes.load64(Layout.series.offset),
       base: frames[0] == 0
         ? nil
-        : BackupBase(
+        : BackupStart(
           frame: frames[0], digest: bytes.load64(Layout.baseDigest.offset),
           lineage: bytes.load64(Layout.baseLineage.offset)),
       point: CommitPoint(

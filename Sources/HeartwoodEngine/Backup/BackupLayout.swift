@@ -1,9 +1,9 @@
 /// The layout of the header of a backup file.
 ///
 /// The names follow, each with its generation and its length (one byte), then zeros up to a
-/// multiple of 8 bytes, and the hash of all bytes so far (seed 0). Then come the page images in the order of
-/// their page numbers, and the digest: the hash of 0 and the first image's hash, then of that and
-/// the next image's hash, and so on.
+/// multiple of 8 bytes, and the hash of all bytes so far (seed 0). Then come the page images in the
+/// order of their page numbers, and the digest: the hash of 0 and the first image's hash, then of
+/// that and the next image's hash, and so on.
 package enum BackupLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -47,7 +47,7 @@ package enum BackupLayout {
 }
 
 /// A commit that a backup file starts from.
-package struct BackupBase: Hashable, Sendable {
+package struct BackupStart: Hashable, Sendable {
   package let frame: FrameNumber
   package let digest: UInt64
   package let lineage: UInt64

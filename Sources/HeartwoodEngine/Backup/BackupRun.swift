@@ -54,7 +54,7 @@ struct BackupRun {
     if newest.generation.frame > start {
       base = try write(newest, after: base, series, in: directory)
     }
-    if base == nil, let last, BackupBase(last.point) == BackupBase(newest.state.point) {
+    if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
       // Nothing has changed, but the name was released.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
@@ -72,7 +72,7 @@ struct BackupRun {
     let generation = Generation(frame: last.point.frame)
     guard named[series.name(of: generation)] == generation else { return nil }
     let snapshot = try store.snapshot(at: generation)
-    return BackupBase(snapshot.state.point) == BackupBase(last.point) ? snapshot : nil
+    return BackupStart(snapshot.state.point) == BackupStart(last.point) ? snapshot : nil
   }
 
   /// Throws an error if the generation of a backup file is not one from which a snapshot descends.
@@ -114,7 +114,7 @@ struct BackupRun {
     let pages = try pages(of: state, after: base?.state)
     let header = BackupHeader(
       geometry: state.files.geometry, identity: state.files.identity, series: series.number,
-      base: base.map { BackupBase($0.state.point) }, point: state.point,
+      base: base.map { BackupStart($0.state.point) }, point: state.point,
       lineages: store.maintenance.lineages.filter { $0.end < state.generation },
       names: names.mapValues(\.frame), imageCount: pages.count)
     let steps = ProgressReport(total: pages.count, progress)
@@ -170,7 +170,8 @@ struct BackupRun {
   }
 }
 
-/// The files of one directory, which share a random number and the names of kept generations.
+/// The files of one directory, which share a random number and the names under which the store
+/// keeps their generations.
 struct BackupSeries {
   let number: UInt64
 

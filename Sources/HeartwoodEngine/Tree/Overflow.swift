@@ -108,7 +108,7 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the page at `index` among the pages of the value; the caller must release it.
+  /// Returns the value's page at `index`; the caller must release it.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {

@@ -75,6 +75,7 @@ enum RestoreCommand {
     }
     let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
     if let point = points.last(where: { $0.time <= milliseconds }) { return point }
-    throw ToolFailure.refused("No generation in the backup is as old as \(text). \(advice)")
+    throw ToolFailure.refused(
+      "No generation in the backup dates from \(text) or earlier. \(advice)")
   }
 }

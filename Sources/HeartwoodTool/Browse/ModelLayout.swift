@@ -77,7 +77,7 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Swaps neighbouring boxes of the columns as long as that improves an arrangement.
+  /// Swaps neighbouring boxes within columns while that improves the arrangement.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {

@@ -63,8 +63,8 @@ enum StoreAccess {
       return snapshot
     }
     throw ToolFailure.refused(
-      "No readable generation is as old as \(text). Run heartwoodctl generations "
-        + "\(invocation.path) to list the readable ones.")
+      "No readable generation dates from \(text) or earlier. Run heartwoodctl generations "
+        + "\(invocation.path) for a list.")
   }
 
   private static func snapshot(

@@ -49,6 +49,8 @@ final class ReplacementFile {
         "\(path) is in the directory of the store. Use a file in another directory.")
     }
     let temporary = directory.appendingPathComponent(".heartwoodctl-\(UUID().uuidString)").path
+    let interruption = Interruption(removing: temporary)
+    defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
       // The new file must not be readable for more users than the older one.

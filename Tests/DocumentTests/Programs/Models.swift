@@ -57,8 +57,11 @@ final class Shop: ManagedObject {
   override class var entity: Entity { Entity("Shop") { Index(\Shop.address.city) } }
 }
 
-let shops = FetchRequest<Shop>(
-  where: #Predicate { $0.address.city == "Oslo" }, sort: [SortDescriptor(\.address.street)])
+func shopsInOslo() -> FetchRequest<Shop> {
+  let shops = FetchRequest<Shop>(
+    where: #Predicate { $0.address.city == "Oslo" }, sort: [SortDescriptor(\.address.street)])
+  return shops
+}
 
 final class Cat: ManagedObject {
   @Attribute var name: String = ""

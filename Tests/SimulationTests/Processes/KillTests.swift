@@ -24,9 +24,11 @@ struct KillTests {
         change(&$0)
       }
     }
-    try campaign.add(.keeper, 0) {
-      $0.isMapped = isMapped
-      change(&$0)
+    for role in [WorkerAssignment.Role.keeper, .backup] {
+      try campaign.add(role, 0) {
+        $0.isMapped = isMapped
+        change(&$0)
+      }
     }
   }
 
@@ -34,6 +36,7 @@ struct KillTests {
     try campaign.finish()
     try campaign.expectAllIsWell()
     campaign.expectOneHistory()
+    try campaign.expectBackups()
     print(
       "\(title), seed \(campaign.seed): \(campaign.killCount) kills, \(campaign.stopCount) stops, "
         + "\(campaign.count(.acknowledged, .writer)) commits, "
@@ -41,7 +44,8 @@ struct KillTests {
         + "\(campaign.count(.readAgain, .reader)) again, "
         + "\(campaign.count(.expired, .reader)) expired, "
         + "\(campaign.count(.checkpointed, .keeper)) checkpoints, "
-        + "\(campaign.count(.kept, .keeper)) kept")
+        + "\(campaign.count(.kept, .keeper)) kept, "
+        + "\(campaign.count(.backedUp, .backup)) backups")
   }
 
   @Test(

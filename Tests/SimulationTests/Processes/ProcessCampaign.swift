@@ -200,6 +200,17 @@ final class ProcessCampaign {
     try store.close()
   }
 
+  /// Checks that every generation in the backups can be restored.
+  func expectBackups() throws {
+    for worker in workers where worker.assignment.role == .backup {
+      let own = worker.assignment
+      guard FileManager.default.fileExists(atPath: own.backup) else { continue }
+      for point in try Backup(at: own.backup).restorePoints() {
+        try BackupRole.check(point.generation, of: own)
+      }
+    }
+  }
+
   private func expectNoLocks(_ path: String) throws {
     let file = try #require(try PosixFileSystem().open(path + "/locks", .write))
     let locks = StoreLocks(file: file)

@@ -40,6 +40,8 @@ package final class Ledger {
     case releaseIntent
     /// A checkpoint has finished.
     case checkpointed
+    /// A backup contains `generation`, whose accounts have the hash `hash`.
+    case backedUp
     /// In this session, the process made `generation` commits and `number` syncs of the log.
     case counted
     /// The process's transaction `number` was rejected because the files of the store were

@@ -1,0 +1,122 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Runs the scripts in `Docs/Recipes` with the programs that they need.
+@Suite("Recipes")
+struct RecipeTests {
+  private static let directory = URL(filePath: #filePath).appending(
+    path: "../../../Docs/Recipes"
+  ).standardizedFileURL
+
+  private static func path(of program: String) -> String? {
+    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+      .map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  /// Runs a script, and returns its exit code and what it printed.
+  @discardableResult
+  private static func run(
+    _ script: String, _ arguments: [String], _ environment: [String: String],
+    for milliseconds: Int = 60_000
+  ) throws -> (exitCode: Int32, output: String) {
+    let process = Process()
+    process.executableURL = directory.appending(path: script)
+    process.arguments = arguments
+    let tools = try ToolRun.executable().deletingLastPathComponent().path(percentEncoded: false)
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+      .merging(["PATH": tools + ":" + path]) { $1 }
+      // The server on this machine has no certificate, and old versions of rclone refuse others.
+      .filter { $0.key != "AWS_CA_BUNDLE" }
+    let directory = try ScratchDirectory()
+    let log = URL(filePath: directory.path(of: "log"))
+    try Data().write(to: log)
+    let file = try FileHandle(forWritingTo: log)
+    (process.standardOutput, process.standardError) = (file, file)
+    process.standardInput = FileHandle.nullDevice
+    try process.start()
+    let end = ContinuousClock.now + .milliseconds(milliseconds)
+    while process.isRunning, ContinuousClock.now < end { usleep(2000) }
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+    return (process.terminationStatus, try String(contentsOf: log, encoding: .utf8))
+  }
+
+  @Test(
+    .mustEnd,
+    .enabled(if: path(of: "rclone") != nil, "The program rclone is not installed."),
+    arguments: [false, true])
+  func `a backup on a server restores the store`(isS3: Bool) throws {
+    let store = try ObjectStore(oddities: false)
+    let directory = try ScratchDirectory()
+    let server = isS3 ? try S3Server(Self.path(of: "moto_server")) : nil
+    // Where no such server is installed, rclone copies to a directory.
+    let remote = server == nil ? directory.path(of: "remote") : "s3:backups/shop"
+    let environment = server?.rclone ?? ["RCLONE_CONFIG": "/dev/null"]
+    let backup = directory.path(of: "backup")
+    let arguments = [store.fixture.path, backup, remote]
+    for name in ["A", "B", "C"] {
+      try store.keep(name)
+      try store.change { ToolTeam(context: $0).name = name }
+      // Interrupted at any time, the script can be run again.
+      if name == "B" { try Self.run("backup-to-s3", arguments, environment, for: 150) }
+      let run = try Self.run("backup-to-s3", arguments, environment)
+      #expect(run.exitCode == 0, "\(run.output)")
+    }
+    for (at, count) in [("A", 3), ("B", 4), ("C", 5), ("", 6)] {
+      let target = directory.path(of: "restored-\(at)")
+      let run = try Self.run(
+        "restore-from-s3",
+        [remote, directory.path(of: "copy-\(at)"), target] + (at.isEmpty ? [] : ["--at", at]),
+        environment)
+      #expect(run.exitCode == 0, "\(run.output)")
+      #expect(try ToolRun("query", target, "Team", "--count").output == "\(count)\n")
+      try ToolRun("verify", target).expectFine()
+    }
+  }
+}
+
+/// A server with the interface of S3 on this machine, which ends with the object.
+private final class S3Server {
+  private let process = Process()
+  private let port = Int.random(in: 20_000..<60_000)
+
+  /// The settings of rclone's remote `s3`.
+  var rclone: [String: String] {
+    [
+      "RCLONE_CONFIG": "/dev/null", "RCLONE_CONFIG_S3_TYPE": "s3",
+      "RCLONE_CONFIG_S3_PROVIDER": "Other",
+      "RCLONE_CONFIG_S3_ACCESS_KEY_ID": "key",
+      "RCLONE_CONFIG_S3_SECRET_ACCESS_KEY": "secret",
+      "RCLONE_CONFIG_S3_ENDPOINT": "http://127.0.0.1:\(port)",
+    ]
+  }
+
+  /// Starts the server and waits until it answers, or returns `nil` if there is no program.
+  init?(_ program: String?) throws {
+    guard let program else { return nil }
+    process.executableURL = URL(filePath: program)
+    process.arguments = ["-H", "127.0.0.1", "-p", "\(port)"]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.start()
+    for _ in 0..<100 where try !isListening() { usleep(100_000) }
+  }
+
+  private func isListening() throws -> Bool {
+    let listing = Process()
+    listing.executableURL = URL(filePath: "/usr/bin/env")
+    listing.arguments = ["rclone", "lsd", "s3:", "--retries", "1", "--low-level-retries", "1"]
+    listing.environment = ProcessInfo.processInfo.environment.merging(rclone) { $1 }
+      .filter { $0.key != "AWS_CA_BUNDLE" }
+    listing.standardOutput = FileHandle.nullDevice
+    listing.standardError = FileHandle.nullDevice
+    try listing.start()
+    listing.waitUntilExit()
+    return listing.terminationStatus == 0
+  }
+
+  deinit { kill(process.processIdentifier, SIGKILL) }
+}
