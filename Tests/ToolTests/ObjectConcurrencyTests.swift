@@ -23,8 +23,9 @@ struct ObjectConcurrencyTests {
       players[1].weight = 99
     }
     let line = try lines.next()
-    let json = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-    #expect(json?["id"] as? String == "Player/2")
+    let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    #expect(event?["subject"] as? String == "Player/2")
+    let json = event?["data"] as? [String: Any]
     #expect(json?["properties"] as? [String] == ["weight"])
     #expect(json?["author"] as? String == "coach")
     #expect((json?["values"] as? [String: Any])?["weight"] as? Double == 99)

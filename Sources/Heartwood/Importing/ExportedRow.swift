@@ -37,7 +37,7 @@ struct ExportedColumns {
         property: property, expression: .property(path, .name(attribute.name)),
         attribute: attribute, keys: property.importKeys,
         key: target.uniqueProperties.count > 1 ? ImportKey(attribute.name) : nil,
-        omitsNull: attribute.isOptional)
+        omitsNull: attribute.isOptionalAttribute)
     }
   }
 
@@ -57,22 +57,6 @@ struct ExportedColumns {
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
     guard text.hasPrefix("\"") else { return text }
     return try JSONDecoder().decode([String].self, from: json).first
-  }
-}
-
-extension EntityDescription {
-  /// The unique attribute whose value stands for an object to which another one refers: the first
-  /// that is not optional, or the first; `nil` if there is none.
-  var referringAttribute: PropertyDescription? {
-    let unique = uniqueProperties
-    return unique.first { !$0.isOptional } ?? unique.first
-  }
-}
-
-extension PropertyDescription {
-  /// Whether the property is an attribute that can have no value.
-  var isOptional: Bool {
-    if case .attribute(_, isOptional: true) = kind { true } else { false }
   }
 }
 

@@ -152,7 +152,7 @@ struct ImportedRow {
   }
 
   /// Returns the object that contains the value at a path of keys, or `nil` if there is no value.
-  private static func container(
+  static func container(
     of keys: [ImportKey], in container: KeyedDecodingContainer<ImportKey>
   ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
     var inner = container

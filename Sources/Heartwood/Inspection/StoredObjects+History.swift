@@ -9,19 +9,32 @@ extension StoredObjects {
 
   /// Returns the transactions of the history after the one with a number, oldest first.
   ///
-  /// The history is that of the store's newest generation.
+  /// The history is that of this generation.
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {
     let token = number.map { PersistentHistoryToken(store: model.space.store, sequence: $0) }
-    return try container.fetchHistory(after: token).map {
-      Transaction(number: $0.sequence, content: $0)
-    }
+    var merge = HistoryMerge(after: token)
+    try merge.add(HistoryReader(snapshot, model), of: model)
+    return merge.transactions().map { Transaction(number: $0.sequence, content: $0) }
   }
 
-  /// The number of the newest transaction, or 0 if none has ever been recorded.
+  /// Returns the number of the last transaction that a consumer has processed, or `nil` if it is
+  /// not registered.
+  package func position(of consumer: String) throws -> Int64? {
+    try container.historyConsumers[consumer]?.sequence(of: model.space.store)
+  }
+
+  /// Records that a consumer has processed a transaction and all earlier ones.
+  package func acknowledge(_ number: Int64, by consumer: String) throws {
+    if let known = try position(of: consumer), known >= number { return }
+    try container.registerHistoryConsumer(
+      consumer, at: PersistentHistoryToken(store: model.space.store, sequence: number))
+  }
+
+  /// The number of the newest transaction of this generation, or 0 if none has ever been recorded.
   package func newestTransactionNumber() throws -> Int64 {
-    try container.currentHistoryToken?.sequence(of: model.space.store) ?? 0
+    try HistoryReader(snapshot, model).newestToken()?.sequence(of: model.space.store) ?? 0
   }
 
   /// Returns the versions of an object that are known from readable generations and the history,

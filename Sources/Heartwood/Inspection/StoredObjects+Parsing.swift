@@ -40,6 +40,22 @@ extension StoredObjects {
 }
 
 extension StorageType {
+  /// The value zero, or an empty one; `null` for `Codable` values, whose types are not known.
+  var zero: StoredValue {
+    switch self {
+    case .bool: .bool(false)
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32: .integer(0)
+    case .uint64: UInt64(0).storedValue
+    case .float, .double: .double(0)
+    case .date: .date(bits: 0)
+    case .uuid: .uuid(high: 0, low: 0)
+    case .string: .string("")
+    case .bytes: .bytes([])
+    case .decimal: .string("0")
+    case .json, .reference: .null
+    }
+  }
+
   /// Returns the value that a text means, or `nil` if it is not one of this type.
   func value(_ text: String) throws -> StoredValue? {
     switch self {

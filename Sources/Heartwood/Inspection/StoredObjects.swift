@@ -12,7 +12,7 @@ package final class StoredObjects {
   package let container: PersistentContainer
   let model: StoreModel
   private let context: ManagedObjectContext
-  private let view: StoreView
+  let view: StoreView
 
   /// Reads the model of a generation.
   ///

@@ -49,6 +49,12 @@ final class PropertyDescription: Sendable {
     return false
   }
 
+  /// Whether the property is an attribute that can have no value.
+  var isOptionalAttribute: Bool {
+    if case .attribute(_, isOptional: true) = kind { return true }
+    return false
+  }
+
   /// Whether the property is a to-one relationship.
   var isReference: Bool {
     if case .toOne = kind { return true }

@@ -208,9 +208,8 @@ final class RowChanges {
     table.removeAll()
     tableCount = 0
     knownRows.removeAll()
-    (replaced, lostEdits, deletions, lists, missingRows, protectedRows) = (
-      [:], [:], [], ListEdits(), [], []
-    )
+    (replaced, lostEdits, deletions, denials, conflicts) = ([:], [:], [], [], [])
+    (lists, missingRows, protectedRows) = (ListEdits(), [], [])
   }
 
   private func deriveOwn(_ change: RowChange) throws {

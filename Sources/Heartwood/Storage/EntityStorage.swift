@@ -28,6 +28,11 @@ final class EntityStorage: Sendable {
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
+  /// The attributes that the history keeps of a deleted object: those that the model preserves, and
+  /// a unique one, by which the object is known to readers of the history.
+  let preservedColumns: [PropertyDescription]
+  /// Those among them that have variable length.
+  let preservedVariableColumns: [PropertyDescription]
   /// Whether any attribute of variable length is a decimal number.
   let hasDecimals: Bool
   /// The minimum length of a new record, in bytes.
@@ -92,6 +97,12 @@ final class EntityStorage: Sendable {
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }
+    let key = entity.referringAttribute
+    let preserved = entity.columns.filter { $0.options.isPreservedOnDeletion || $0 === key }
+    preservedColumns = preserved
+    preservedVariableColumns = variableColumns.filter { column in
+      preserved.contains { $0 === column }
+    }
     hasDecimals = variableColumns.contains { $0.fieldStorageType == .decimal }
     fixedByteCount = layouts.last?.fixedByteCount ?? 0
     self.properties = properties

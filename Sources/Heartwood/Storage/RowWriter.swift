@@ -209,10 +209,9 @@ final class RowWriter {
   ) throws {
     try removeEntries(number, storage, values)
     try objects(storage).delete(number.row)
-    let preserved = storage.entity.columns.filter(\.options.isPreservedOnDeletion)
     try history?.deleted(
       number,
-      preserved.compactMap { property in
+      storage.preservedColumns.compactMap { property in
         guard let name = storage.propertyNumbers[property.slot],
           let text = values[property.slot].text
         else { return nil }

@@ -20,7 +20,7 @@ extension EntityStorage {
   /// Returns the reason why a row with the given values cannot be stored, or `nil` if it can be
   /// stored.
   func refusal(of values: [StoredValue]) -> String? {
-    var (total, tombstone) = (fixedByteCount, 0)
+    var total = fixedByteCount
     for property in variableColumns {
       let value = values[property.slot]
       let count = value.variableByteCount
@@ -29,7 +29,6 @@ extension EntityStorage {
           + " Set the attribute to a number."
       }
       total += count
-      if property.options.isPreservedOnDeletion { tombstone += value.textByteCount }
       if count > Self.maxRowByteCount { return tooLong(property, count, Self.maxRowByteCount) }
     }
     if total > Self.maxRowByteCount {
@@ -41,9 +40,11 @@ extension EntityStorage {
     // A deletion stores all preserved values in a single history entry. Leave room for the other
     // data in the entry.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
+    let tombstone = preservedVariableColumns.reduce(0) { $0 + values[$1.slot].textByteCount }
     guard tombstone > limit else { return nil }
-    let property = variableColumns.filter(\.options.isPreservedOnDeletion)
-      .max { values[$0.slot].textByteCount < values[$1.slot].textByteCount }
+    let property = preservedVariableColumns.max {
+      values[$0.slot].textByteCount < values[$1.slot].textByteCount
+    }
     return property.map {
       "\(entity.name).\($0.name) is preserved on deletion. The preserved attributes take "
         + "\(tombstone) bytes as text; the limit is \(limit). Do not preserve this attribute, or "

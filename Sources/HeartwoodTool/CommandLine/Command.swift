@@ -9,6 +9,7 @@ enum Command: String, CaseIterable {
   case history
   case diff
   case follow
+  case apply
   case shell
   case export
   case `import`
@@ -38,8 +39,8 @@ enum Command: String, CaseIterable {
 
   var group: Group {
     switch self {
-    case .entities, .query, .object, .browse, .history, .diff, .follow, .shell, .export, .import,
-      .set, .delete:
+    case .entities, .query, .object, .browse, .history, .diff, .follow, .apply, .shell, .export,
+      .import, .set, .delete:
       .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
     case .checkpoint, .compact, .copy, .backup, .restore, .salvage, .keep, .release: .maintenance
@@ -60,6 +61,7 @@ enum Command: String, CaseIterable {
     case .query: [.path, .entity, .condition]
     case .object: [.path, .id]
     case .diff: [.path, .source, .target]
+    case .apply: [.path, .file]
     case .export: [.path, .entity, .condition]
     case .import: [.path, .entity, .file]
     case .set: [.path, .id, .assignment]
@@ -103,7 +105,8 @@ enum Command: String, CaseIterable {
     case .browse: [.html, .limit, .at, .named]
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
-    case .follow: [.after]
+    case .follow: [.after, .consumer, .acknowledge, .snapshot]
+    case .apply: [.sourceStore, .consumer, .author, .json]
     case .shell: [.at, .named]
     case .export: [.format, .output, .at, .named]
     case .import: [.format, .key, .skipInvalid, .author, .json]
@@ -123,6 +126,7 @@ enum Command: String, CaseIterable {
     case .history: "list the transactions in the history"
     case .diff: "show the objects that differ between two generations"
     case .follow: "print changes as they are committed, as JSON lines"
+    case .apply: "apply the changes that follow prints for another store"
     case .shell: "run commands on one generation, with history and completion"
     case .export: "write objects as JSON lines, CSV or a SQLite file"
     case .import: "insert and update objects from JSON or CSV"
@@ -183,9 +187,21 @@ enum Command: String, CaseIterable {
       ]
     case .follow:
       [
-        "Prints one line for each changed object, with the values after the change, and runs until "
-          + "it is interrupted. With --after, it begins with the transactions after that number of "
-          + "the history."
+        "Prints an event in the format of CloudEvents for each change of an object, and runs until "
+          + "it is interrupted. The values are those of the generation in the event. With --after, "
+          + "it begins with the transactions after that number of the history.",
+        "With --consumer, the events begin after those that this consumer has acknowledged, and "
+          + "the history keeps the others. A first run with --snapshot begins with all existing "
+          + "objects. With --acknowledge, events count as processed when they have been written.",
+      ]
+    case .apply:
+      [
+        "FILE, or standard input if it is -, contains the events. The store remembers which of its "
+          + "objects they are about; an object that is not known yet is found by a unique "
+          + "attribute, or inserted. Events that were applied before are skipped, so they may be "
+          + "repeated after an interruption. What arrives at once is one transaction.",
+        "With --source and --consumer, applied events are acknowledged in the store from which "
+          + "they come, so that follow continues there.",
       ]
     case .shell:
       [
@@ -299,6 +315,7 @@ enum Command: String, CaseIterable {
     case .history: "heartwoodctl history ~/data/shop --limit 20"
     case .diff: "heartwoodctl diff ~/data/shop before-import"
     case .follow: "heartwoodctl follow ~/data/shop | jq .values"
+    case .apply: "heartwoodctl apply ~/data/copy events.jsonl"
     case .shell: "heartwoodctl shell ~/data/shop"
     case .export: "heartwoodctl export ~/data/shop Order --format csv --output orders.csv"
     case .import: "heartwoodctl import ~/data/shop Order orders.csv --format csv"

@@ -13,6 +13,10 @@ enum Flag: String, CaseIterable {
   case keep = "--keep"
   case after = "--after"
   case author = "--author"
+  case consumer = "--consumer"
+  case acknowledge = "--acknowledge"
+  case snapshot = "--snapshot"
+  case sourceStore = "--source"
   case from = "--from"
   case limit = "--limit"
   case offset = "--offset"
@@ -46,8 +50,11 @@ enum Flag: String, CaseIterable {
     case .after: "N"
     case .every: "TIME"
     case .keep: "LIST"
-    case .author: "NAME"
-    case .count, .explain, .skipInvalid, .yes, .full, .json, .jsonLines, .csv, .markdown, .help,
+    case .author, .consumer: "NAME"
+    case .sourceStore: "STORE"
+    case .count, .explain, .skipInvalid, .snapshot, .acknowledge, .yes, .full, .json, .jsonLines,
+      .csv, .markdown,
+      .help,
       .version:
       nil
     }
@@ -68,6 +75,10 @@ enum Flag: String, CaseIterable {
     case .keep: "thin the restore points, as in 2h,24hourly,30daily"
     case .after: "begin after this transaction of the history"
     case .author: "the author of transactions"
+    case .consumer: "begin after what this consumer has acknowledged"
+    case .acknowledge: "acknowledge what has been written"
+    case .sourceStore: "acknowledge what has been applied, in this store"
+    case .snapshot: "begin with the existing objects"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"
     case .explain: "show how the objects would be found"

@@ -66,6 +66,7 @@ enum Tool {
     case .history: try HistoryCommand.run(invocation, output)
     case .diff: try DiffCommand.run(invocation, output)
     case .follow: try FollowCommand.run(invocation, output)
+    case .apply: try ApplyCommand.run(invocation, output)
     case .shell: return try ShellCommand.run(invocation, output)
     case .export: try ExportCommand.run(invocation, output)
     case .import: return try ImportCommand.run(invocation, output)

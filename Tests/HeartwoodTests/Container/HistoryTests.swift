@@ -92,7 +92,7 @@ struct HistoryTests {
         ["insert Person", #"update Person ["age"]"#],
         [#"update Person ["nickname"]"#, #"update Person ["nickname"]"#],
         [
-          "delete Car []", "delete Person []", #"update Club ["members"]"#,
+          "delete Car []", #"delete Person ["name=Ada"]"#, #"update Club ["members"]"#,
         ],
       ])
   }

@@ -35,7 +35,7 @@ struct ObjectVersionTests {
     #expect(
       all.map(\.change) == [
         .insert, .update(properties: ["age"]),
-        .update(properties: ["age"]), .delete(tombstone: [:]),
+        .update(properties: ["age"]), .delete(tombstone: ["name": "Ada"]),
       ])
     #expect(all.map(\.author) == [nil, nil, nil, "Eve"] && all[3].contextName == "end")
     #expect(zip(all, all.dropFirst()).allSatisfy { $0.date <= $1.date })
