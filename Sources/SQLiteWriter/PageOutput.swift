@@ -34,9 +34,10 @@ final class PageOutput {
     return page
   }
 
-  /// Appends overflow pages with the bytes of `payload` from `start` on; returns the first number.
+  /// Appends overflow pages with the bytes of `payload` from `start` on, and returns the number of
+  /// the first page.
   ///
-  /// Each begins with the number of the next one, or 0 in the last;
+  /// Each overflow page begins with the number of the next one, or with 0 if there is none; see
   /// <https://www.sqlite.org/fileformat2.html>, § 1.7.
   func appendOverflow(
     _ payload: [UInt8], from start: Int
@@ -95,7 +96,7 @@ final class PageOutput {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// The first page from `page` on that SQLite may use.
+  /// Returns the first page from `page` on that SQLite may use.
   private static func usablePage(from page: UInt32) -> UInt32 {
     page == SQLiteFormat.lockBytePage ? page + 1 : page
   }

@@ -104,8 +104,8 @@ enum RecordOrder {
 
   /// Returns the next 8 bytes of a text or blob after those in its head.
   ///
-  /// Records with equal heads and equal words before this one are in the order of these words, or
-  /// must be compared if the words are equal. The words are padded with zeros.
+  /// Records with equal heads and equal previous words are in the order of this word; if it is
+  /// equal too, they must be compared. The words are padded with zeros.
   ///
   /// - Parameter index: The number of the word, from 0.
   /// - Returns: The word, or `nil` if the first value has no such bytes.

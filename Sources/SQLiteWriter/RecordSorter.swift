@@ -1,12 +1,12 @@
 /// Sorts records, in memory if they fit, otherwise in a temporary file.
 ///
-/// When its memory is needed, the sorter sorts the records it has and writes them to its file as a
+/// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
 /// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB, or of its
-/// longest record; so that there are not too many, ``fanIn`` runs are merged to one whenever there
-/// are that many of about the same size.
+/// longest record. To limit the number of buffers, ``fanIn`` runs of about the same size are merged
+/// into one as soon as there are that many.
 ///
 /// The temporary file has no name and vanishes with the sorter. It needs about as much space as the
-/// records, and that again for each merge of runs before the end.
+/// records, and as much again for each merge of runs before the end.
 final class RecordSorter {
   static let fanIn = 64
 
@@ -34,7 +34,7 @@ final class RecordSorter {
   /// The number of bytes in memory.
   var byteCount: Int { waiting.byteCount }
 
-  /// Adds a record of some columns of a row.
+  /// Adds a record with the given columns of a row.
   ///
   /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
   func append(
@@ -67,7 +67,7 @@ final class RecordSorter {
     }
     try spill()
     defer {
-      // From now on, only the merge keeps the file.
+      // From now on, only the merge keeps the file open.
       self.file = nil
       runs = []
     }

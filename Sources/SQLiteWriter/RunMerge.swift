@@ -1,4 +1,4 @@
-/// A temporary file that sorted runs of records are appended to.
+/// A temporary file to which sorted runs of records are appended.
 ///
 /// Each record follows its length in 4 bytes.
 final class RunFile {
@@ -12,7 +12,7 @@ final class RunFile {
   /// The number of bytes so far.
   var byteCount: Int { writtenByteCount + pending.count }
 
-  /// Appends a record that follows its length already.
+  /// Appends a record that is already preceded by its length.
   func append(_ entry: ArraySlice<UInt8>) throws(SQLiteWriterError) {
     pending.append(contentsOf: entry)
     if pending.count >= Self.batchByteCount { try flush() }
@@ -24,7 +24,7 @@ final class RunFile {
     try append(record[...])
   }
 
-  /// Writes what is in memory, so that it can be read.
+  /// Writes the buffered bytes, so that they can be read.
   func flush() throws(SQLiteWriterError) {
     try file.write(pending, at: writtenByteCount)
     writtenByteCount += pending.count
@@ -32,7 +32,7 @@ final class RunFile {
   }
 }
 
-/// The records of several sorted runs, merged to one sequence.
+/// The records of several sorted runs, merged into one sequence.
 struct RunMerge {
   /// The record at the current position.
   private(set) var record: [UInt8] = []

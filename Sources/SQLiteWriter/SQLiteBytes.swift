@@ -47,7 +47,7 @@ extension [UInt8] {
   @inline(__always)
   func length(at position: Int) -> Int { Int(span.bigEndian(at: position, byteCount: 4)) }
 
-  /// Appends `count` bytes of zero.
+  /// Appends `count` zero bytes.
   mutating func appendZeros(_ count: Int) {
     var rest = count
     while rest > 0 {
@@ -61,7 +61,7 @@ extension [UInt8] {
 
 private let zeros = [UInt8](repeating: 0, count: SQLiteFormat.pageByteCount)
 
-/// The reading side of the encodings, which sorting needs.
+/// The decoding of numbers, which sorting needs.
 extension Span<UInt8> {
   /// Reads a variable-length integer at `position` and moves `position` past it.
   @inline(__always)
@@ -84,7 +84,7 @@ extension Span<UInt8> {
     return result << 8 | UInt64(last)
   }
 
-  /// Reads a number of `byteCount` bytes, most significant first, without its sign.
+  /// Reads an unsigned number of `byteCount` bytes, most significant first.
   @inline(__always)
   func bigEndian(at position: Int, byteCount: Int) -> UInt64 {
     var result: UInt64 = 0
@@ -92,7 +92,7 @@ extension Span<UInt8> {
     return result
   }
 
-  /// Reads a number of `byteCount` bytes, most significant first, as a two's complement.
+  /// Reads a two's-complement number of `byteCount` bytes, most significant first.
   @inline(__always)
   func signedBigEndian(at position: Int, byteCount: Int) -> Int64 {
     guard byteCount > 0 else { return 0 }

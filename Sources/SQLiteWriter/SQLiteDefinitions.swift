@@ -9,8 +9,8 @@ package struct SQLiteTable {
     ///
     /// The table is declared `WITHOUT ROWID`: its b-tree is sorted by the key itself. An ordinary
     /// table would store each key twice, in its rows and in an automatic index, and would be about
-    /// twice as large; a look-up would search two b-trees. SQLite has such tables since 3.8.2
-    /// (2013). Its columns are required in the key, as SQLite demands of these tables.
+    /// twice as large; a look-up would search two b-trees. SQLite has supported such tables since
+    /// 3.8.2 (2013), and requires a value in each of their key columns.
     case columns([String])
   }
 
@@ -56,7 +56,7 @@ package struct SQLiteColumn {
 /// | --- | --- |
 /// | text | null, texts, blobs |
 /// | real | null, reals, blobs; integers, which become reals |
-/// | integer, numeric | null, integers, reals, blobs; reals equal to an integer become it |
+/// | integer, numeric | null, integers, reals, blobs; reals equal to an integer become integers |
 /// | blob | all, unchanged |
 package enum SQLiteColumnType: Equatable {
   case integer
@@ -103,7 +103,7 @@ package enum SQLiteAffinity {
   case blob
 }
 
-/// The definition of an index; all columns are sorted upwards and in binary order.
+/// The definition of an index; all columns are sorted in ascending, binary order.
 package struct SQLiteIndex {
   package var name: String
   package var columns: [String]
@@ -148,7 +148,7 @@ package struct SQLiteForeignKey {
 }
 
 extension String {
-  /// The text with the letters a to z in upper case; SQLite compares names so.
+  /// The text with the letters a to z in upper case, which is how SQLite compares names.
   package var asciiUppercased: String {
     String(decoding: utf8.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)
   }

@@ -17,8 +17,8 @@
 /// try writer.finish()
 /// ```
 ///
-/// The file is incomplete and rejected by SQLite until ``finish()`` returns. If the writer is
-/// released without that, it removes the file. Only one thread may use a writer and its tables.
+/// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. A writer that is
+/// released earlier removes the file. Only one thread may use a writer and its tables.
 package final class SQLiteFileWriter {
   private let state: SQLiteFileState
   private let header: SQLiteFileHeader
@@ -32,8 +32,8 @@ package final class SQLiteFileWriter {
   ///   - path: The path of the file, which must not exist.
   ///   - userVersion: The number for `PRAGMA user_version`, which SQLite itself does not use.
   ///   - applicationID: The number for `PRAGMA application_id`, which names the kind of file.
-  ///   - sortByteCount: The number of bytes of keys that are kept in memory to be sorted, for all
-  ///     indexes together; the process needs about twice as much for a short time.
+  ///   - sortByteCount: The maximum number of bytes of keys that are kept in memory for sorting,
+  ///     for all indexes together; the process briefly needs about twice as much.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20
@@ -112,7 +112,7 @@ package final class SQLiteFileWriter {
   private func checkIsOpen() throws(SQLiteWriterError) { try state.checkIsOpen() }
 }
 
-/// What a writer shares with the writers of its tables.
+/// The state that a writer shares with its table writers.
 final class SQLiteFileState {
   let path: String
   let output: PageOutput
@@ -171,7 +171,7 @@ struct SQLiteFileHeader {
     append(0)  // no incremental vacuum
     append(UInt32(bitPattern: applicationID))
     bytes.appendZeros(20)
-    // The number of pages above is valid only if this equals the count of changes.
+    // The page count above is valid only if this equals the change counter.
     append(Self.changeCount)
     append(SQLiteFormat.versionNumber)
     return bytes

@@ -77,7 +77,7 @@ enum SQLiteFormat {
   }
 }
 
-/// The serial types of the values in a record: kind and number of bytes in one number; § 2.1.
+/// The serial types of record values, each of which encodes a kind and a length; § 2.1.
 enum SQLiteSerialType {
   static let null: UInt64 = 0
   static let real: UInt64 = 7

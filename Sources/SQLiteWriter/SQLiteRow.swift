@@ -59,7 +59,7 @@ package struct SQLiteRow: ~Copyable {
     guard let column = nextColumn else { return }
     switch column.affinity {
     case .numeric, .blob: store(integer)
-    // The column returns a real; the integer may have no exact one.
+    // The column returns a real, and not every integer can be converted to one exactly.
     case .real: store(realColumn: Double(integer))
     case .text: reject(.kind("an integer"))
     }
@@ -75,7 +75,7 @@ package struct SQLiteRow: ~Copyable {
     case .blob: store(real)
     case .real: store(realColumn: real)
     case .numeric:
-      // SQLite, too, leaves the two integers at the ends of the range alone.
+      // Like SQLite, leave the integers at both ends of the range alone.
       if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
     case .text: reject(.kind("a real"))
     }
@@ -133,7 +133,7 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // One huge row must not keep its memory.
+    // The memory of one huge row must not be retained.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil
@@ -162,7 +162,7 @@ package struct SQLiteRow: ~Copyable {
   private var nextColumn: Column? {
     mutating get {
       guard count < columns.count else {
-        // The count shows that there is one too many.
+        // The count then shows that there are too many values.
         serialTypes.append(SQLiteSerialType.null)
         return nil
       }
@@ -172,7 +172,7 @@ package struct SQLiteRow: ~Copyable {
 
   private mutating func reject(_ reason: Problem) {
     if problem == nil { problem = (count, reason) }
-    // The values after it keep their columns.
+    // A placeholder, so that later values keep their columns.
     end(SQLiteSerialType.null)
   }
 
@@ -199,9 +199,10 @@ package struct SQLiteRow: ~Copyable {
 
   /// Stores a value of a column with real affinity.
   ///
-  /// In such a column, SQLite stores a real without a fraction as an integer if it is shorter, and
-  /// makes a real of it again when it reads the column; see
-  /// <https://www.sqlite.org/datatype3.html>, § 3. Unlike SQLite, this keeps the sign of -0.0.
+  /// In such a column, SQLite stores a real without a fraction as an integer if that is shorter,
+  /// and converts it back to a real when it reads the column; see
+  /// <https://www.sqlite.org/datatype3.html>, § 3. Unlike SQLite, this method keeps the sign of
+  /// -0.0.
   @inline(__always)
   private mutating func store(realColumn real: Double) {
     let limit = 140_737_488_355_328.0  // 2^47: more needs 8 bytes as an integer, too.

@@ -59,8 +59,8 @@ struct SQLiteSchema {
     let (root, rightChild) = try tree.finishBelowRoot()
     let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
     if root.usedByteCount <= roomByteCount { return (root, rightChild) }
-    // Page 1 has less room than others, so it alone may be an interior page without a cell; SQLite
-    // leaves it so, too, when the pages below it cannot be merged into it.
+    // Page 1 has less room than other pages, so it alone may be an interior page without a cell.
+    // SQLite also leaves page 1 like this when the pages below it cannot be merged into it.
     let child = try output.append(root, rightChild: rightChild)
     return (TreeNode(.tableInterior), child)
   }

@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// A file that is written with calls of the operating system; the only source here that handles
-/// pointers.
+/// A file that is accessed with system calls.
 ///
-/// Every method throws ``SQLiteWriterError`` of the kind `system` if the system refuses a call.
+/// No other source file of this module handles pointers. Every method throws ``SQLiteWriterError``
+/// of the kind `system` if a system call fails.
 final class SQLiteSystemFile {
   private let path: String
   private let descriptor: Int32
@@ -28,11 +28,11 @@ final class SQLiteSystemFile {
     guard result != -1 else {
       if code == EEXIST {
         throw SQLiteWriterError(
-          .fileExists, "There is a file at \(path) already. Remove it, or choose another path.")
+          .fileExists, "There is already a file at \(path). Remove it, or choose another path.")
       }
       throw Self.failure("created", path, code)
     }
-    // What the process prints must never reach the file if a standard stream is closed.
+    // If a standard stream is closed, the file must not take its descriptor and receive output.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno
@@ -80,7 +80,7 @@ final class SQLiteSystemFile {
     }
   }
 
-  /// Replaces `bytes` from `start` on by `count` bytes of the file.
+  /// Overwrites `bytes` from `start` on with `count` bytes of the file.
   ///
   /// - Precondition: `bytes` has at least `start + count` bytes.
   func read(
@@ -108,7 +108,7 @@ final class SQLiteSystemFile {
   /// Makes the contents of the file durable.
   func sync() throws(SQLiteWriterError) {
     #if canImport(Darwin)
-      // Only this flushes the cache of the drive; some file systems have only `fsync`.
+      // Only this flushes the drive's cache; some file systems support only `fsync`.
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
     #endif
     while fsync(descriptor) == -1 {

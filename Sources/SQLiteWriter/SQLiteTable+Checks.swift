@@ -1,9 +1,9 @@
 /// The checks of definitions, which throw before anything is written.
 ///
-/// SQLite reads the statements of the schema each time it opens the file, so a single wrong one
-/// would make the complete file unreadable.
+/// SQLite reads the statements of the schema each time it opens the file, so a single invalid
+/// statement would make the complete file unreadable.
 extension SQLiteTable {
-  /// Checks everything about the table and its indexes that needs no other table.
+  /// Checks everything about the table and its indexes that does not depend on other tables.
   ///
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition` or `tooLarge`.
   func check() throws(SQLiteWriterError) {
@@ -80,7 +80,7 @@ extension SQLiteTable {
 
 /// The names of the tables, indexes and views of a file.
 ///
-/// They share one set of names, in which the case of the letters a to z makes no difference.
+/// They share one namespace, which ignores the case of the letters a to z.
 struct SQLiteNames {
   private var used: Set<[UInt8]> = []
 
@@ -99,10 +99,10 @@ struct SQLiteNames {
 
   /// Checks a name.
   ///
-  /// A name must have a character, and none that is NUL, at which SQLite would end the statement.
+  /// A name must not be empty or contain a NUL character, at which SQLite would end the statement.
   ///
-  /// - Parameter isSchemaName: Whether it names a table, an index or a view; these must not begin
-  ///   with `sqlite_`.
+  /// - Parameter isSchemaName: Whether the name is that of a table, an index or a view, which must
+  ///   not begin with `sqlite_`.
   static func check(
     _ name: String, _ what: String, isSchemaName: Bool = false
   ) throws(SQLiteWriterError) {

@@ -83,7 +83,7 @@ extension String {
   /// Only the case of the letters a to z is ignored, and canonically equivalent texts differ.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
-  /// Bytes that are equal for names that SQLite takes for one name.
+  /// The bytes by which SQLite compares the name: equal for names that SQLite takes for one name.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }
 }
 

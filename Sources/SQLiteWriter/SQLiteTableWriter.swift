@@ -1,21 +1,21 @@
 /// Writes the rows of one table and its indexes.
 ///
-/// Rows are written as they come; nothing but the keys of indexes, and the rows of a table that is
-/// sorted by its columns, waits for the end of the table. Several tables of a file may be open at
-/// the same time, but only one thread may use a file.
+/// Rows are written as they arrive. Only index keys, and the rows of a table that is sorted by its
+/// columns, wait for the end of the table. Several tables of a file may be open at the same time,
+/// but only one thread may use a file.
 package final class SQLiteTableWriter {
   /// An index that is being built.
   private struct OpenIndex {
     let definition: SQLiteIndex
     let sorter: RecordSorter
-    /// The positions in the row, or -1 for the rowid.
+    /// The positions of the columns in the row, or -1 for the rowid.
     let columns: [Int]
   }
 
   package let definition: SQLiteTable
   private let state: SQLiteFileState
   private var row: SQLiteRow
-  /// The number of values that are in a row without being appended: 1 for the rowid's column.
+  /// The number of columns to which no value is appended: 1 if the rowid has a column, otherwise 0.
   private let implicitCount: Int
   private var tree: TreeBuilder?
   /// The rows of a table without rowids.
@@ -55,14 +55,14 @@ package final class SQLiteTableWriter {
       rowColumns = []
       identity = [-1]
     case .columns(let key):
-      // The columns of the key come first in the record (§ 2.4).
+      // The key columns come first in the record (§ 2.4).
       identity = positions(key)
       rowColumns = identity + definition.columns.indices.filter { !identity.contains($0) }
       sorter = RecordSorter(keyCount: key.count, state.memory, near: state.path)
     }
     indexes = definition.indexes.map { index in
       let key = positions(index.columns)
-      // Unlike the columns of a key, a rowid is repeated even if the index contains it.
+      // Unlike key columns, a rowid is repeated even if the index contains it.
       let columns = key + identity.filter { $0 == -1 || !key.contains($0) }
       return OpenIndex(
         definition: index,
@@ -74,9 +74,9 @@ package final class SQLiteTableWriter {
   /// Appends a row.
   ///
   /// - Parameters:
-  ///   - rowid: The rowid, which must be greater than that of the row before; by default, it is
-  ///     greater by one, beginning with 1. A table that is sorted by columns takes none, and takes
-  ///     rows in any order.
+  ///   - rowid: The rowid, which must be greater than that of the previous row. By default, it is
+  ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns takes
+  ///     no rowid, and takes rows in any order.
   ///   - fill: Appends one value per column, in the order of the columns.
   /// - Throws: The error of `fill`, or ``SQLiteWriterError``. After an error of the kind
   ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error of `fill`, the row is not
@@ -208,8 +208,8 @@ package final class SQLiteTableWriter {
 
   /// Builds a b-tree from sorted records and returns its root page.
   ///
-  /// - Parameter uniqueCount: The number of first values that no two records may share unless one
-  ///   of the values is null, or 0.
+  /// - Parameter uniqueCount: The number of leading values that must be unique unless one of them
+  ///   is null, or 0 if there are none.
   private func build(
     from sorter: RecordSorter, uniqueCount: Int, _ name: String
   ) throws(SQLiteWriterError) -> UInt32 {

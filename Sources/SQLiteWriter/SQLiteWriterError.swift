@@ -2,7 +2,7 @@
 package struct SQLiteWriterError: Error, Equatable {
   /// The kinds of errors.
   package enum Kind: Equatable, Sendable {
-    /// There is something at the path of the new file already.
+    /// The path of the new file already exists.
     case fileExists
     /// A call to the operating system failed with this error number.
     case system(code: Int32)

@@ -1,6 +1,6 @@
 /// The memory that all sorters of a file share.
 ///
-/// When they exceed it, the largest of them writes its records to its temporary file.
+/// When the sorters exceed the limit, the largest one writes its records to its temporary file.
 final class SortMemory {
   private let limit: Int
   private var used = 0
@@ -8,7 +8,7 @@ final class SortMemory {
 
   /// Creates the memory.
   ///
-  /// - Parameter limit: The number of bytes that the records waiting to be sorted may have. The
+  /// - Parameter limit: The maximum number of bytes of the records waiting to be sorted. The
   ///   process needs up to about twice as much, because arrays grow in steps.
   init(limit: Int) { self.limit = limit }
 

@@ -4,7 +4,7 @@
 /// memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
 ///
 /// In the tree of a table, rows are in leaves only, and interior pages contain rowids. In the tree
-/// of an index, each key is in exactly one page: the one between two leaves is in the interior page
+/// of an index, each key is in exactly one page: a key between two leaves is in the interior page
 /// above them.
 struct TreeBuilder: ~Copyable {
   /// An interior page that is being filled.
@@ -12,8 +12,9 @@ struct TreeBuilder: ~Copyable {
     var node: TreeNode
     /// The right child once the page is full, otherwise 0.
     ///
-    /// A full page is kept until the level gets another child. If that turns out to be the last
-    /// one, it takes a cell of the full page along, since no page may have a child but no cell.
+    /// A full page is kept until the level gets another child. If that child turns out to be the
+    /// last one, its page takes a cell from the full page, since no page may have a child but no
+    /// cell.
     var right: UInt32 = 0
     /// The separator between this page and the next one.
     var rightSeparator: [UInt8] = []

@@ -5,8 +5,8 @@
 ///     └────────┴──────────────┴────────┴──────────────────────────┘
 ///
 /// The cells lie at the end of the page, in order and without gaps. SQLite's file format does not
-/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6), and this one allows to
-/// append both the pointers and the cells.
+/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6); with this one, both
+/// the pointers and the cells can be appended.
 struct TreeNode {
   let kind: SQLiteFormat.PageKind
   private(set) var cells: [UInt8] = []
@@ -51,10 +51,10 @@ struct TreeNode {
     }
   }
 
-  /// Appends the cell of a leaf of an index.
+  /// Appends a cell to an index leaf.
   ///
-  /// A cell occupies at least 4 bytes, so that SQLite can put it on the list of free blocks when it
-  /// deletes it. Only the cell of a record of a single value can be shorter.
+  /// A cell occupies at least 4 bytes, so that SQLite can put the space on the list of free blocks
+  /// when it deletes the cell. Only a record with a single value can have a shorter cell.
   mutating func appendCell(padding cell: [UInt8]) {
     appendCell { cells in
       cells.append(contentsOf: cell)
@@ -62,7 +62,7 @@ struct TreeNode {
     }
   }
 
-  /// Removes the last cell of a leaf of an index and returns it without padding.
+  /// Removes the last cell of an index leaf and returns it without padding.
   mutating func removeLastCell() -> [UInt8] {
     var cell = removeLast()
     // The first byte is the length of the payload, which follows it.
@@ -89,9 +89,9 @@ struct TreeNode {
   /// Appends the page to `target`.
   ///
   /// - Parameters:
-  ///   - rightChild: The page with the keys after the last cell, in an interior page.
-  ///   - start: The number of bytes of the page that are in `target` already: those of the file
-  ///     header in page 1, otherwise 0.
+  ///   - rightChild: For an interior page, the child with the keys after the last cell.
+  ///   - start: The number of bytes of the page that `target` already contains: the length of the
+  ///     file header for page 1, otherwise 0.
   func append(to target: inout [UInt8], rightChild: UInt32, after start: Int = 0) {
     let contentStart = SQLiteFormat.pageByteCount - cells.count
     target.append(kind.rawValue)

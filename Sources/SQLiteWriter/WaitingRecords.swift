@@ -21,7 +21,7 @@ struct WaitingRecords {
     entry.offset..<(entry.offset + 4 + bytes.length(at: entry.offset))
   }
 
-  /// Adds a record of some columns of a row.
+  /// Adds a record with the given columns of a row.
   ///
   /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
   mutating func append(_ row: borrowing SQLiteRow, _ columns: [Int], rowid: Int64) {
@@ -60,9 +60,9 @@ struct WaitingRecords {
 
   /// Sorts the entries of each group with equal heads.
   ///
-  /// Texts often begin alike, and comparing records that lie anywhere in memory is slow. Therefore,
-  /// the next 8 bytes of a text become the head of its entry, and large groups are sorted again by
-  /// them.
+  /// Texts often share a prefix, and comparing records scattered in memory is slow. In large
+  /// groups, the next 8 bytes of each text therefore become the head of its entry, and the group is
+  /// sorted again.
   private mutating func refine(_ range: Range<Int>, wordIndex: Int, keyCount: Int) {
     var start = range.lowerBound
     while start < range.upperBound {
@@ -116,6 +116,6 @@ struct WaitingRecords {
 
   /// Below this number of records, comparing them is faster than loading words.
   private static let minimumGroupCount = 16
-  /// The limit of the recursion; longer common beginnings are compared.
+  /// The maximum depth of the recursion; texts with longer common prefixes are compared.
   private static let maximumWordCount = 16
 }

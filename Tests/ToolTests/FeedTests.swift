@@ -143,6 +143,33 @@ struct FeedTests {
     for store in [source, target] { try store.run("verify").expectFine() }
   }
 
+  @Test func `is refused if its source was restored to an earlier state`() throws {
+    let backup = directory.path(of: "backup")
+    try source.run("backup", backup).expectFine()
+    try #expect(apply(events("--consumer", "copy", "--snapshot", "--acknowledge")).exitCode == 0)
+    try source.change { ToolTeam(context: $0).name = "Lost" }
+    try #expect(apply(events("--consumer", "copy", "--acknowledge")).exitCode == 0)
+    let path = source.fixture.path
+    try FileManager.default.removeItem(atPath: path)
+    try ToolRun("restore", backup, path).expectFine()
+    try source.change { ToolTeam(context: $0).name = "New" }
+    try apply(events("--after", "2")).expectComplaint("restored to an earlier state", exitCode: 1)
+    try #expect(apply(events("--consumer", "other", "--snapshot")).exitCode == 0)
+    try expectEqual("after the restoration")
+  }
+
+  @Test func `deletes an object that is known by its key only`() throws {
+    let copy = directory.path(of: "copy")
+    try source.run("copy", copy).expectFine()
+    try source.run("delete", "Player/2", "--yes").expectFine()
+    let text = try events("--after", "2")
+    let file = directory.path(of: "cut")
+    try Data((text + "{\"specversion\":").utf8).write(to: URL(filePath: file))
+    try ToolRun("apply", copy, file).expectComplaint("cut off", exitCode: 1)
+    let left = try ToolRun("query", copy, "Player", "--columns", "tag,name", "--jsonl").output
+    #expect(left.split(separator: "\n").count == 5, "\(text) \(left)")
+  }
+
   @Test func `has the format of CloudEvents`() throws {
     let text = try events("--after", "0")
     let lines = text.split(separator: "\n")

@@ -172,8 +172,8 @@ struct FetchPlan {
   /// The name of each condition, with the values that it compares.
   var namesWithValues: [String] {
     resolved.terms.map { term in
-      // Show the values only of a condition with a single demand, because the demands of a compound
-      // condition may lack some of the values that it compares.
+      // Show values only for a condition with a single demand, because a compound condition's
+      // demands may lack some of the values it compares.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
   }

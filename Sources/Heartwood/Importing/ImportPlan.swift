@@ -2,8 +2,8 @@ import Foundation
 
 /// The properties of an entity that JSON objects set, and the JSON keys of their values.
 final class ImportPlan: @unchecked Sendable {
-  // @unchecked because a decoder's `userInfo` requires it. Only the thread of the import uses the
-  // plan.
+  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
+  // the plan.
   struct Field {
     let property: PropertyDescription
     /// The keys that lead to the value.

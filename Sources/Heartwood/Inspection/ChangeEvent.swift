@@ -91,8 +91,8 @@ struct EventValues: Encodable {
 }
 
 extension StoredObjects {
-  /// Calls `body` with an event for each object of this generation, and with one that completes
-  /// them.
+  /// Calls `body` with an event for each object of this generation, and finally with a `complete`
+  /// event.
   ///
   /// - Parameter transaction: The newest transaction that the generation contains.
   package func forEachExistingObject(

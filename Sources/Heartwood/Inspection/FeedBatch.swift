@@ -11,9 +11,9 @@ struct FeedBatch {
   private var run: BatchRun
   private let records: FeedRecords
   private var positions: [String: FeedPosition] = [:]
-  /// The objects of this store for those of the other store, as far as this transaction knows them.
+  /// The known counterparts in this store of objects of other stores.
   private var numbers: [Subject: ObjectNumber] = [:]
-  /// By source, the transaction of the existing objects that are complete with these events.
+  /// By source, the time of a snapshot of existing objects that these events complete.
   private var completed: [String: Int64] = [:]
   private var report = StoredObjects.FeedReport()
 
@@ -26,26 +26,28 @@ struct FeedBatch {
     let events = try lastEvents(elements)
     var changes: [(change: RowChange, values: FeedValues, source: String)] = []
     var deletions: [(subject: Subject, number: ObjectNumber)] = []
-    // Find all objects before anything changes, because values can move from one to another.
+    // Find all objects before anything changes, because unique values can move between objects.
     for (subject, event) in events {
       if event.operation == .deleted {
-        if let number = try known(subject) { deletions.append((subject, number)) }
+        let number =
+          try known(subject) ?? event.entity.flatMap { try found(subject, $0, event.key) }
+        if let number { deletions.append((subject, number)) }
       } else if let values = event.values, let entity = event.entity {
         let change = try change(subject, entity, values)
-        try bind(subject, change.number, seen: event.transaction)
+        try bind(subject, change.number, seen: event.time)
         changes.append((change, values, subject.source))
       }
     }
     for (change, values, _) in changes { assign(values.attributes, to: change) }
     for (change, values, source) in changes {
-      for (property, ids) in values.targets {
-        let targets = try ids.map { try target(Subject(source: source, id: $0)) }
+      for (property, objects) in values.targets {
+        let targets = try objects.map { try target($0, source) }
         _ = try run.relate(change, property, to: targets)
       }
     }
-    for (source, transaction) in completed {
-      // An earlier, interrupted beginning of the feed may have had objects that are deleted by now.
-      for (id, number) in try records.unseen(since: transaction, source) {
+    for (source, time) in completed {
+      // An earlier, interrupted snapshot may have contained objects that have been deleted since.
+      for (id, number) in try records.unseen(since: time, source) {
         deletions.append((Subject(source: source, id: id), number))
       }
     }
@@ -59,8 +61,7 @@ struct FeedBatch {
     return report
   }
 
-  /// Returns the last event about each object, in the order of the first ones, without those that
-  /// have been applied before.
+  /// Returns the last new event about each object, in the order of the objects' first new events.
   private mutating func lastEvents(
     _ elements: [FeedElement]
   ) throws -> [(subject: Subject, event: FeedElement)] {
@@ -71,12 +72,12 @@ struct FeedBatch {
         report.repeatedCount += 1
         continue
       }
-      // A transaction may continue in the next events; existing objects end with an event.
+      // A transaction may continue in later events; existing objects end with a `complete` event.
       switch element.operation {
       case .existing: break
       case .complete:
         report.lastTransaction = element.transaction
-        completed[element.source] = element.transaction
+        completed[element.source] = element.time
       case .inserted, .updated, .deleted: report.lastTransaction = element.transaction - 1
       }
       guard let id = element.subject else { continue }
@@ -93,20 +94,40 @@ struct FeedBatch {
     return order.compactMap { subject in last[subject].map { (subject, $0) } }
   }
 
-  /// Returns whether an event has not been applied before, and records that it is.
+  /// Returns whether an event has not been applied before, and records it as applied.
   private mutating func isNew(_ element: FeedElement) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    var new = FeedPosition(transaction: element.transaction, index: element.index)
+    var new = FeedPosition(
+      transaction: element.transaction, index: element.index, time: element.time)
     switch element.operation {
     case .existing, .complete:
-      // Existing objects have the number of the newest transaction when the feed began.
-      guard element.transaction >= known.transaction else { return false }
+      // Existing objects have the number of the newest transaction when the feed began. If the
+      // source was restored from a backup, the number may be lower, but the time is later.
+      guard element.transaction >= known.transaction || element.time > known.time else {
+        return false
+      }
       new.index = .max
+      positions[element.source] = new
     case .inserted, .updated, .deleted:
-      guard new > known else { return false }
+      guard new > known else {
+        try requireRepeated(element, known)
+        return false
+      }
+      // The clock may have been set back.
+      new.time = max(new.time, known.time)
+      positions[element.source] = new
     }
-    positions[element.source] = max(new, known)
     return true
+  }
+
+  /// Throws an error if an event has the number of an earlier transaction, but a later time.
+  private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
+    guard element.time > known.time else { return }
+    throw ObjectGraphError(
+      .historyExpired,
+      "The feed contains a new transaction with the number \(element.transaction), but events up "
+        + "to \(known.transaction) have been applied, so its source was restored to an earlier "
+        + "state. Begin the feed again with --snapshot and another consumer.")
   }
 
   // MARK: Objects
@@ -126,19 +147,20 @@ struct FeedBatch {
   private mutating func change(
     _ subject: Subject, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange {
-    let number = try known(subject) ?? found(subject, entity, values)
+    let number = try known(subject) ?? found(subject, entity, values.attributes)
     if let number, let change = try run.changes.change(of: number) {
       return change
     }
     return try insert(subject, entity)
   }
 
-  /// Returns the number of an object with one of the unique values, unless it is known to be
-  /// another one.
+  /// Returns the number of an object with one of the unique values, unless that object already
+  /// corresponds to another object of the source.
   private func found(
-    _ subject: Subject, _ entity: EntityDescription, _ values: FeedValues
+    _ subject: Subject, _ entity: EntityDescription,
+    _ values: [(property: PropertyDescription, value: StoredValue)]
   ) throws -> ObjectNumber? {
-    for (property, value) in values.attributes where !value.isNull {
+    for (property, value) in values where !value.isNull {
       guard property.fieldStorageType != .decimal,
         let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] })
       else { continue }
@@ -150,6 +172,15 @@ struct FeedBatch {
       return number
     }
     return nil
+  }
+
+  /// Returns the number of the object with a key, unless that object corresponds to another object
+  /// of the source.
+  private func found(
+    _ subject: Subject, _ entity: EntityDescription, _ key: StoredValue?
+  ) throws -> ObjectNumber? {
+    guard let attribute = entity.referringAttribute, let key else { return nil }
+    return try found(subject, entity, [(attribute, key)])
   }
 
   private mutating func insert(
@@ -165,7 +196,7 @@ struct FeedBatch {
       after: entity.properties.map(\.initialValue))
     change.isNew = true
     for property in entity.columns where change.after[property.slot].isNull {
-      // Values that an object must have arrive with its own event.
+      // The object's own event provides the required values.
       guard case .attribute(let type, isOptional: false) = property.kind else { continue }
       change.after[property.slot] = type.zero
     }
@@ -175,18 +206,25 @@ struct FeedBatch {
   }
 
   private mutating func bind(
-    _ subject: Subject, _ number: ObjectNumber, seen transaction: Int64
+    _ subject: Subject, _ number: ObjectNumber, seen time: Int64
   ) throws {
     numbers[subject] = number
-    try records.put(number, for: subject.source, subject.id, seen: transaction)
+    try records.put(number, for: subject.source, subject.id, seen: time)
   }
 
-  /// Returns the number of an object to which another one refers, which may not have arrived yet.
-  private mutating func target(_ subject: Subject) throws -> ObjectNumber {
+  /// Returns the number of a related object, whose own event may not have arrived yet.
+  private mutating func target(
+    _ reference: FeedReference, _ source: String
+  ) throws -> ObjectNumber {
+    let subject = Subject(source: source, id: reference.id)
     if let known = try known(subject) { return known }
-    let name = subject.id.split(separator: "/").dropLast().joined(separator: "/")
-    guard let entity = run.model.schema.entity(named: name) else {
-      throw ObjectGraphError(.unknownEntity, "The store has no entity named \(name).")
+    guard let entity = run.model.schema.entity(named: reference.entityName) else {
+      throw ObjectGraphError(
+        .unknownEntity, "The store has no entity named \(reference.entityName).")
+    }
+    if let number = try found(subject, entity, reference.key) {
+      try bind(subject, number, seen: 0)
+      return number
     }
     return try insert(subject, entity).number
   }

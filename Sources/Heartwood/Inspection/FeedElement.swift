@@ -2,8 +2,8 @@ import Foundation
 
 /// The plans for the entities of a feed, which a decoder's `userInfo` contains.
 final class FeedPlans: @unchecked Sendable {
-  // @unchecked because a decoder's `userInfo` requires it. Only the thread of the import uses the
-  // plans.
+  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
+  // the plans.
   private let schema: Schema.Content
   private var plans: [String: ImportPlan] = [:]
 
@@ -12,7 +12,14 @@ final class FeedPlans: @unchecked Sendable {
 
   init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the plan for the entity with a name, or `nil` if there is none.
+  static func of(_ decoder: any Decoder) -> FeedPlans {
+    guard let plans = decoder.userInfo[key] as? FeedPlans else {
+      preconditionFailure("The decoder has no plans.")
+    }
+    return plans
+  }
+
+  /// Returns the plan for the entity with the given name, or `nil` if there is none.
   func plan(_ name: String) throws -> ImportPlan? {
     if let known = plans[name] { return known }
     guard let entity = schema.entity(named: name) else { return nil }
@@ -31,6 +38,11 @@ struct FeedElement: Decodable {
   let operation: ChangeEvent.Operation
   let transaction: Int64
   let index: Int64
+  /// The time of the transaction in milliseconds since 1970, or that of the generation to which
+  /// existing objects belong.
+  let time: Int64
+  /// The value of the unique attribute by which the object is known, or `nil` if there is none.
+  private(set) var key: StoredValue?
   /// The object's entity, or `nil` if the event is not about an object.
   let entity: EntityDescription?
   /// The values, or `nil` if the object did not exist any more.
@@ -47,14 +59,13 @@ struct FeedElement: Decodable {
     operation = try data.decode(ChangeEvent.Operation.self, forKey: ImportKey("operation"))
     transaction = try data.decode(Int64.self, forKey: ImportKey("transaction"))
     index = try data.decode(Int64.self, forKey: ImportKey("index"))
+    time = try container.decode(Date.self, forKey: ImportKey("time")).milliseconds
     guard operation != .complete else {
       (subject, entity, values) = (nil, nil, nil)
       return
     }
     subject = try container.decode(String.self, forKey: ImportKey("subject"))
-    guard let plans = decoder.userInfo[FeedPlans.key] as? FeedPlans else {
-      preconditionFailure("The decoder has no plans.")
-    }
+    let plans = FeedPlans.of(decoder)
     let name = try data.decode(String.self, forKey: ImportKey("entity"))
     guard let plan = try plans.plan(name) else {
       throw DecodingError.dataCorrupted(
@@ -63,25 +74,72 @@ struct FeedElement: Decodable {
           debugDescription: "The store has no entity named \(name)."))
     }
     entity = plan.entity
-    let key = ImportKey("values")
-    values =
-      try data.contains(key) && !data.decodeNil(forKey: key)
-      ? FeedValues(plan, data.nestedContainer(keyedBy: ImportKey.self, forKey: key)) : nil
+    values = try Self.container("values", in: data).map { try FeedValues(plan, $0) }
+    key = try Self.key(of: plan.entity, in: data)
+  }
+
+  /// Returns the value of the unique attribute that a key contains, or `nil` if there is none.
+  fileprivate static func key(
+    of entity: EntityDescription, in data: KeyedDecodingContainer<ImportKey>
+  ) throws -> StoredValue? {
+    guard let attribute = entity.referringAttribute,
+      let container = try container("key", in: data),
+      container.contains(ImportKey(attribute.name))
+    else { return nil }
+    let decoder = try container.superDecoder(forKey: ImportKey(attribute.name))
+    return try attribute.storage.decodedValue(decoder)
+  }
+
+  /// Returns the object at a key, or `nil` if there is none.
+  private static func container(
+    _ name: String, in data: KeyedDecodingContainer<ImportKey>
+  ) throws -> KeyedDecodingContainer<ImportKey>? {
+    let key = ImportKey(name)
+    guard data.contains(key), try !data.decodeNil(forKey: key) else { return nil }
+    return try data.nestedContainer(keyedBy: ImportKey.self, forKey: key)
+  }
+}
+
+/// A related object in an event.
+struct FeedReference: Decodable {
+  /// The object's ID in the store from which the event comes.
+  let id: String
+  /// The name of the object's entity.
+  let entityName: String
+  /// The value of the unique attribute by which the object is known, or `nil` if there is none.
+  let key: StoredValue?
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: ImportKey.self)
+    id = try container.decode(String.self, forKey: ImportKey("id"))
+    entityName = id.split(separator: "/").dropLast().joined(separator: "/")
+    key = try FeedPlans.of(decoder).plan(entityName).flatMap {
+      try FeedElement.key(of: $0.entity, in: container)
+    }
+  }
+}
+
+extension Date {
+  fileprivate var milliseconds: Int64 {
+    Int64((timeIntervalSince1970 * 1000).rounded().clamped(to: 0...1e15))
+  }
+}
+
+extension Double {
+  fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
+    isNaN ? 0 : Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
   }
 }
 
 /// The values of an object in an event.
 struct FeedValues {
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
-  /// The IDs, in the store from which the event comes, of the objects to which relationships lead.
-  private(set) var targets: [(property: PropertyDescription, ids: [String])] = []
+  typealias Targets = (property: PropertyDescription, objects: [FeedReference])
+  /// The related objects.
+  private(set) var targets: [Targets] = []
 
-  fileprivate mutating func add(_ earlier: [(property: PropertyDescription, ids: [String])]) {
+  fileprivate mutating func add(_ earlier: [Targets]) {
     targets += earlier.filter { old in !targets.contains { $0.property === old.property } }
-  }
-
-  private struct Reference: Decodable {
-    let id: String
   }
 
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
@@ -93,10 +151,10 @@ struct FeedValues {
         let decoder = try inner.superDecoder(forKey: key)
         attributes.append((field.property, try field.property.storage.decodedValue(decoder)))
       } else if field.property.isReference {
-        let target = try inner.decodeIfPresent(Reference.self, forKey: key)
-        targets.append((field.property, target.map { [$0.id] } ?? []))
+        let target = try inner.decodeIfPresent(FeedReference.self, forKey: key)
+        targets.append((field.property, target.map { [$0] } ?? []))
       } else {
-        targets.append((field.property, try inner.decode([Reference].self, forKey: key).map(\.id)))
+        targets.append((field.property, try inner.decode([FeedReference].self, forKey: key)))
       }
     }
   }

@@ -1,11 +1,11 @@
-/// Recognises keyspaces of the object graph whose names were lost, by their contents.
+/// Recognises object graph keyspaces whose names were lost, by their contents.
 ///
 /// A keyspace gets its name back only if no other name is possible for it.
 struct LostKeyspaces {
   private let store: Store
   var report: SalvageReport
 
-  /// The number of entries by which a keyspace is recognised.
+  /// The number of entries that are sampled to recognise a keyspace.
   private static let sampleCount = 100
 
   init(_ store: Store, _ report: SalvageReport) {
@@ -101,7 +101,7 @@ struct LostKeyspaces {
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // An object number contains the number of an entity; the number of a transaction is smaller.
+    // An object number contains an entity number, so it is greater than a transaction number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }

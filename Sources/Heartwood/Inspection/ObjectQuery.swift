@@ -1,4 +1,4 @@
-/// A request for the objects of an entity without a class, in texts of the format language.
+/// A query for the objects of an entity without a class, as texts of the format language.
 package struct ObjectQuery: Sendable {
   /// The name of the entity.
   package var entity: String

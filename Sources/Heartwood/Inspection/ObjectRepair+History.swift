@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// Removes the transactions of the history up to the last one that has lost entries.
+  /// Removes the transactions of the history up to the last one with lost entries.
   ///
   /// A consumer that has not read them is told to fetch everything again, as after any deletion
   /// from the history.
@@ -28,7 +28,7 @@ extension ObjectRepair {
     }
   }
 
-  /// Returns the number of the last transaction of which entries may be missing.
+  /// Returns the number of the last transaction that may lack entries.
   private static func lastIncomplete(
     _ salvaged: SalvageReport.Keyspace, _ next: Int64
   ) -> Int64 {

@@ -33,9 +33,9 @@ extension ObjectRepair {
     return parts
   }
 
-  /// Removes the older one of two rows that have the same values in a unique index.
+  /// Removes the older of two rows that have the same values in a unique index.
   ///
-  /// Only stale rows can have such values. They may be in leaves that may be stale.
+  /// Only a stale row, from a leaf that may be stale, can have the values of another row.
   func removeDuplicates() throws {
     for (name, parts) in parts().sorted(by: { $0.key < $1.key })
     where parts.contains(where: { $0.index.isUnique }) {
@@ -84,7 +84,7 @@ extension ObjectRepair {
     }
   }
 
-  /// Removes the older one of two rows, and returns its number.
+  /// Removes the older of two rows, and returns its number.
   private func remove(
     older owner: ObjectNumber, or number: ObjectNumber, _ version: UInt64, _ rows: RowWriter,
     _ transaction: WriteTransaction

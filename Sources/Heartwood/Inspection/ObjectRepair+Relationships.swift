@@ -114,8 +114,9 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that the inverse relationship shows and that a list lacks, to the end of the
-  /// list if it is ordered.
+  /// Adds the members that a list lacks according to the inverse relationship.
+  ///
+  /// In an ordered list, they come last.
   private func restoreMembers(_ list: List) throws {
     let sorted = "heartwood.sorting.salvage"
     try store.write { transaction in

@@ -48,7 +48,8 @@ extension ObjectRepair {
     }
   }
 
-  /// Returns whether a reference leads to a row, which refers back if the inverse is to-one.
+  /// Returns whether a reference leads to an existing row that refers back if the inverse is
+  /// to-one.
   private func isTarget(
     _ target: ObjectNumber, of property: PropertyDescription, _ number: ObjectNumber,
     _ storage: EntityStorage, _ rows: RowWriter
@@ -85,7 +86,7 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance between the highest row and the next row ID if that is lost.
+  /// The distance between the highest row and the next row ID, if the latter is lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

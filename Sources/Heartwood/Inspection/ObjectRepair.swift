@@ -2,11 +2,11 @@ import Foundation
 
 /// Makes the objects of a salvaged store consistent after rows or entries were lost.
 ///
-/// Everything that rows determine is computed from them again: indexes, unique constraints and the
-/// members of to-many relationships. References to lost rows become `nil`, whatever the delete rule
-/// is. Derived attributes are recomputed by the next program that opens the store with its classes.
+/// Everything that rows determine is recomputed: indexes, unique constraints and the members of
+/// to-many relationships. References to lost rows become `nil`, whatever the delete rule is.
+/// Derived attributes are recomputed by the next program that opens the store with its classes.
 package final class ObjectRepair {
-  /// What was changed besides the entries that the report of the salvage lists.
+  /// The changes to objects, besides the losses that the salvage report lists.
   package struct Summary: Sendable {
     /// The names of the entities, by the keyspaces of their rows.
     package var entities: [String: String] = [:]
@@ -37,8 +37,8 @@ package final class ObjectRepair {
   /// Repairs the objects in a store that has just been filled, and completes the report.
   ///
   /// - Returns: A summary, or `nil` if the store contains no objects.
-  /// - Throws: Errors of writing the store. Damage in the objects is described in the notes of the
-  ///   report instead.
+  /// - Throws: Errors of writing the store. Damage to objects is described in the report's notes
+  ///   instead.
   package static func run(
     _ store: Store, _ report: inout SalvageReport
   ) throws -> Summary? {

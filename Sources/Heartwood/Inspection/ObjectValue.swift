@@ -27,7 +27,7 @@ package enum ObjectValue: Sendable {
     }
   }
 
-  /// The value as text for people, whose dates have milliseconds only, or `nil` for `null`.
+  /// The value as text for people, with dates only to the millisecond, or `nil` for `null`.
   package var shownText: String? {
     if case .value(.date(bits: let bits), _) = self { return StoredValue.date(bits: bits).text }
     return text

@@ -1,6 +1,6 @@
 /// A request that changes rows of entities without classes, under the rules of the model.
 ///
-/// Unique constraints, delete rules, derived attributes, indexes and the history are as in a save.
+/// Unique constraints, delete rules, derived attributes, indexes and the history work as in a save.
 struct StoredEdit: ExecutableBatch {
   let phrase: String
   let body: (inout BatchRun) throws -> Void
@@ -17,7 +17,7 @@ package struct ObjectDifference: Encodable, Sendable {
   package let id: String
   /// `inserted`, `updated` or `deleted`.
   package let operation: String
-  /// The values before the change, or `nil` for an inserted object; of an updated object, only
+  /// The values before the change, or `nil` for an inserted object; for an updated object, only
   /// those that differ.
   package let before: [String: ObjectValue]?
   package let after: [String: ObjectValue]?
@@ -68,7 +68,7 @@ extension StoredObjects {
     }
   }
 
-  /// Deletes an object, and all objects that its delete rules name.
+  /// Deletes an object, and all objects to which its delete rules extend the deletion.
   ///
   /// The parameters and the result are those of ``set(_:of:author:commits:)``.
   package func delete(
@@ -98,7 +98,7 @@ extension StoredObjects {
         var numbers = Set(run.changes.list.map(\.number))
         numbers.formUnion(run.changes.deletions.map(\.change.number))
         try run.changes.finish()
-        // What was derived from the written rows.
+        // Add the objects with values derived from the written rows.
         numbers.formUnion(run.changes.list.map(\.number))
         differences = try self.differences(
           numbers.sorted(), before, StoreView(transaction, self.model))

@@ -8,11 +8,11 @@ struct StoredImport {
   private var run: BatchRun
   /// The changes that are not written yet, by their unique values.
   private var owners: RowChanges.Owners = [:]
-  /// What the changes that the current element affects were like before it.
+  /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied, so that what does not exist will not be imported.
+  /// Whether all elements have been applied, so that missing objects will not be imported any more.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -140,7 +140,7 @@ struct StoredImport {
     return (change.number, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 
-  /// Returns the change to the object with a unique value, or that of a new object.
+  /// Returns the change to the object with a unique value, or to a new object if there is none.
   private mutating func change(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> (change: RowChange, isNew: Bool) {
@@ -203,7 +203,7 @@ struct StoredImport {
     case .number(let number): return number
     case .key(let plan, let property, let value):
       if let known = try existing(plan.entity, with: value, of: property) { return known.number }
-      // An object cannot become one of another entity later, so do not choose one.
+      // The entity of an object cannot change later, so do not choose one.
       guard plan.entity.subentities.isEmpty else {
         throw Missing(entity: plan.entity, value: value)
       }
@@ -216,7 +216,7 @@ struct StoredImport {
 
   // MARK: Changes
 
-  /// Remembers what a change is like before the current element affects it.
+  /// Saves the state of a change before the current element affects it.
   private mutating func willChange(_ change: RowChange) {
     if undo[change.number] == nil { undo[change.number] = change.request }
   }

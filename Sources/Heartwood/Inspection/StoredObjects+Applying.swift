@@ -21,9 +21,9 @@ extension StoredObjects {
   /// Applies events of another store in one transaction, except those that have been applied
   /// before.
   ///
-  /// The store remembers which of its objects are those of the other store. An object that is not
-  /// known yet is found by a unique attribute, or inserted. Of several events about an object, only
-  /// the last one counts.
+  /// The store remembers which of its objects correspond to those of the other store. An object
+  /// that is not known yet is found by a unique attribute, or inserted. Of several events about an
+  /// object, only the last one counts.
   ///
   /// - Parameter lines: The events, each as JSON.
   /// - Throws: `invalidElement` if an event cannot be decoded; `constraintConflict`,

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value that a text, or no text, means for a property.
+  /// Returns the stored value of a property that a text, or no text, represents.
   ///
   /// Dates are in ISO 8601, bytes in base64, `Codable` values in JSON, and objects are IDs such as
   /// `Team/12`.
@@ -56,7 +56,7 @@ extension StorageType {
     }
   }
 
-  /// Returns the value that a text means, or `nil` if it is not one of this type.
+  /// Returns the value that a text represents, or `nil` if the text is not a value of this type.
   func value(_ text: String) throws -> StoredValue? {
     switch self {
     case .bool:

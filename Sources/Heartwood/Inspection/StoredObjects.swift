@@ -76,7 +76,7 @@ package final class StoredObjects {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     resolver.textModel = model
     let terms = try columns.map { column in
-      // A property may be called like a word of the format language.
+      // A property may have the name of a keyword of the format language.
       let property = entity.properties.first { $0.name == column }
       let expression =
         try property.map { .property(.variable(0), .known($0, entity)) }
@@ -110,7 +110,7 @@ package final class StoredObjects {
   /// Writes the attributes and to-one relationships of the objects that match a query, in a format
   /// that can be imported.
   ///
-  /// - Parameter output: A closure that is called with one piece of the text after the other.
+  /// - Parameter output: A closure that is called with the text, one piece at a time.
   /// - Returns: The number of objects.
   package func export(
     _ query: ObjectQuery, as format: ExportFormat, to output: (Data) throws -> Void
@@ -216,7 +216,7 @@ extension StoredValue {
 }
 
 extension ManagedObjectID {
-  /// The number of the object among those of its entity.
+  /// The number of the object within its entity.
   package var row: Int64 { number.row }
 
   /// The number of the object in its store.

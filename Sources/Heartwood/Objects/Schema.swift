@@ -127,7 +127,7 @@ public struct Schema: Sendable {
           .unknownProperty,
           "\(keyPath.phrase) does not lead to a stored property of the model. "
             + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
-            + "Schema. Of a composite value, use a stored property.")
+            + "Schema. For composite values, use a stored property.")
       }
       paths.withLock { $0[key] = path }
       return path

@@ -151,7 +151,7 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // Check the delete rules now only in a child context. A root context checks them during the
+    // Only a child context checks the delete rules now. A root context checks them during the
     // save, after the merge policy has decided which objects are deleted.
     if parent != nil { for object in deleted { failures += denials(of: object) } }
     return failures

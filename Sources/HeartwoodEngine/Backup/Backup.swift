@@ -29,16 +29,17 @@ public struct Backup: Sendable {
 
   /// Returns the generations that can be restored, the oldest first.
   ///
-  /// - Throws: `notAStore` if the directory contains no backups; `corrupt`, `incompatibleFormat` or
-  ///   `io`. The pages in the files are not read.
+  /// Files with damaged headers are left out. The pages in the files are not read.
+  ///
+  /// - Throws: `notAStore` if the directory contains no backups; `incompatibleFormat` or `io`.
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
     let directory = try BackupDirectory(path, on: fileSystem)
-    let headers = try directory.frames.map { frame throws(StorageError) in
-      try directory.lastFile(to: frame).header
+    let headers = try directory.frames.compactMap { frame throws(StorageError) in
+      try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // A name that was used again is that of the newer generation.
+    // A reused name belongs to the newer generation.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }
@@ -77,7 +78,8 @@ public struct Backup: Sendable {
     progress: ((StoreProgress) -> Void)? = nil
   ) throws -> Generation {
     let directory = try BackupDirectory(path, on: fileSystem)
-    guard let frame = generation?.frame ?? directory.frames.last else {
+    // A newest file that cannot be used is an error: an older state must not be taken for it.
+    guard let frame = generation?.frame ?? directory.names.last?.frame else {
       throw StorageError(
         .notAStore, "The directory contains no backup. Check the path.", file: path)
     }
@@ -94,9 +96,9 @@ public struct Backup: Sendable {
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file that is to be merged is
   ///   damaged; `notAStore`, `incompatibleFormat`, `io` or `diskFull`. All restore points that are
-  ///   to remain can be restored then.
+  ///   to remain can still be restored then.
   /// - Complexity: Reads the files of removed points and those that follow them, and writes one
-  ///   file in the place of each such run.
+  ///   file in place of each such run.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     let points = try restorePoints()

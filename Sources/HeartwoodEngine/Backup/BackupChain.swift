@@ -1,4 +1,4 @@
-/// The files that lead from one generation, or from none, to another, whose headers fit together.
+/// A chain of matching backup files that lead from one generation, or from none, to another.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -10,7 +10,7 @@ struct BackupChain {
 
   /// Opens the files that lead to a generation.
   ///
-  /// - Parameter base: As that of ``BackupDirectory/chain(to:after:)``.
+  /// - Parameter base: The same as in ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
   ///   file is missing or damaged.
   init(

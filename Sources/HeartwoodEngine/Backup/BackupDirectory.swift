@@ -2,14 +2,14 @@
 struct BackupDirectory {
   let path: String
   let fileSystem: any FileSystem
-  /// The files, in the order of the generations in which they result.
+  /// The files, in the order of their generations.
   let names: [BackupName]
-  /// The file that comes last on the way to each generation that can be restored.
+  /// The last file of the chain that leads to each generation that can be restored.
   private let lastSteps: [FrameNumber: BackupName]
 
-  /// The end of the name of a file that is not complete.
+  /// The suffix of the names of incomplete files.
   static let partialSuffix = ".partial"
-  /// A file whose lock shows that a process writes to the directory, with the number of its series.
+  /// The file that a process locks to write to the directory; it contains the series number.
   static let lockName = "lock"
 
   /// Lists the files of a directory.
@@ -55,7 +55,7 @@ struct BackupDirectory {
 
   /// Runs `body` while no other process writes to the directory.
   ///
-  /// - Throws: `busy` if another one does.
+  /// - Throws: `busy` if another process is writing to it.
   func withLock<Result>(_ body: () throws -> Result) throws -> Result {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     guard try file.lock(.exclusive, 0..<1) else {
@@ -68,10 +68,10 @@ struct BackupDirectory {
     return try body()
   }
 
-  /// Returns the number of the series in a directory without complete files.
+  /// Returns the series number of a directory without complete files.
   ///
-  /// The number is durable before the store keeps a generation under a name with it, so that the
-  /// next backup knows the name if this one is interrupted.
+  /// The number is durable before the store keeps a generation under a name that contains it. If
+  /// this backup is interrupted, the next one therefore knows the name.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)
@@ -86,7 +86,10 @@ struct BackupDirectory {
 
   /// Removes a file, and the remains of interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
-    for name in removed { try fileSystem.remove(path + "/" + name.text) }
+    // Newest first: if this is interrupted, all files that remain can still be used.
+    for name in removed.sorted(by: { $0.frame > $1.frame }) {
+      try fileSystem.remove(path + "/" + name.text)
+    }
     for name in try fileSystem.list(path) ?? [] where name.hasSuffix(Self.partialSuffix) {
       try fileSystem.remove(path + "/" + name)
     }
@@ -97,7 +100,7 @@ struct BackupDirectory {
   /// The generations that can be restored, unless files are damaged, in ascending order.
   var frames: [FrameNumber] { lastSteps.keys.sorted() }
 
-  /// Returns whether all files are present on which a file is based.
+  /// Returns whether all files on which a file is based are present.
   func canRestore(with name: BackupName) -> Bool {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
@@ -125,6 +128,14 @@ struct BackupDirectory {
   func lastFile(to frame: FrameNumber) throws(StorageError) -> BackupFile {
     guard let name = lastSteps[frame] else { throw missing(frame) }
     return try file(name)
+  }
+
+  /// Returns the header of the last file that leads to a generation, or `nil` if it is damaged.
+  func readableHeader(of frame: FrameNumber) throws(StorageError) -> BackupHeader? {
+    do throws(StorageError) { return try lastFile(to: frame).header } catch {
+      guard error.kind == .corrupt || error.kind == .notAStore else { throw error }
+      return nil
+    }
   }
 
   private func missing(_ frame: FrameNumber) -> StorageError {

@@ -1,4 +1,4 @@
-/// What a backup file says about itself.
+/// The header of a backup file.
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
@@ -6,7 +6,7 @@ package struct BackupHeader: Hashable, Sendable {
   package var series: UInt64
   /// The commit to which the images are added, or `nil` in a file with all pages.
   package var base: BackupStart?
-  /// The commit whose state the images result in.
+  /// The commit whose state the file restores.
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
@@ -70,10 +70,7 @@ package struct BackupHeader: Hashable, Sendable {
     target.store32(UInt32(imageCount), Layout.imageCount.offset)
     target.store32(UInt32(lineages.count), Layout.lineageCount.offset)
     target.store32(UInt32(nameByteCount), Layout.nameByteCount.offset)
-    for (position, ended) in lineages.enumerated() {
-      target.store64(ended.lineage, Layout.lineages.offset + position * 16)
-      target.store64(ended.end, Layout.lineages.offset + position * 16 + 8)
-    }
+    lineages.store(to: target, at: Layout.lineages.offset)
     var offset = Layout.byteCount
     for (name, frame) in names.sorted(by: { $0.key < $1.key }) {
       target.store64(frame, offset)
@@ -104,7 +101,8 @@ package struct BackupHeader: Hashable, Sendable {
           + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
-    // Each byte is also in the file, so a damaged number cannot demand more memory than that.
+    // These bytes are part of the file, so a damaged length cannot demand more memory than its
+    // size.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
       throw damaged("Its header is damaged.", name)
     }
@@ -117,7 +115,7 @@ package struct BackupHeader: Hashable, Sendable {
       throw damaged("Its length is not that of \(header.imageCount) pages.", name)
     }
     guard header.name.text == name else {
-      throw damaged("Its content is that of \(header.name.text).", name)
+      throw damaged("Its content belongs to \(header.name.text).", name)
     }
     return header
   }
@@ -150,11 +148,8 @@ package struct BackupHeader: Hashable, Sendable {
         frame: frames[1], digest: bytes.load64(Layout.digest.offset),
         lineage: bytes.load64(Layout.lineage.offset),
         pageCount: bytes.load32(Layout.pageCount.offset), time: bytes.load64(Layout.time.offset)),
-      lineages: (0..<lineageCount).map { position in
-        EndedLineage(
-          lineage: bytes.load64(Layout.lineages.offset + position * 16),
-          end: bytes.load64(Layout.lineages.offset + position * 16 + 8))
-      }, names: names, imageCount: Int(bytes.load32(Layout.imageCount.offset)))
+      lineages: [EndedLineage](bytes, at: Layout.lineages.offset, count: lineageCount),
+      names: names, imageCount: Int(bytes.load32(Layout.imageCount.offset)))
   }
 
   private static func names(_ bytes: Bytes) -> [String: FrameNumber]? {

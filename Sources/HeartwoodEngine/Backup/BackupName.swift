@@ -8,7 +8,7 @@ package struct BackupName: Hashable, Sendable {
     (self.base, self.frame) = (base, frame)
   }
 
-  /// Parses a name, or returns `nil` if it is none of a backup file.
+  /// Parses a name, or returns `nil` if it is not the name of a backup file.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     let numbers = parts.dropFirst().compactMap { Self.number($0) }

@@ -62,7 +62,7 @@ private struct RestoredPages {
   private let file: any File
   /// A bit for each page that has been written.
   private var written: [UInt64]
-  /// Adjacent pages that are written together, and the first of their numbers.
+  /// Adjacent pages that are written together, and the number of the first one.
   private let run: ByteBlock
   private var runStart: PageNumber = 0
   private var runByteCount = 0

@@ -34,24 +34,28 @@ struct BackupRun {
 
   private mutating func add(to directory: BackupDirectory) throws -> BackupReport {
     try directory.remove([])
-    let last = try directory.frames.last.map { frame throws(StorageError) in
-      try directory.lastFile(to: frame).header
+    var last: BackupHeader?
+    for frame in directory.frames.reversed() where last == nil {
+      last = try directory.readableHeader(of: frame)
     }
     let series = try BackupSeries(last?.series ?? directory.firstSeries())
     let newest = try store.snapshot()
     if let last { try requireAncestor(last, of: newest) }
     let start = last?.point.frame ?? 0
     let named = try store.namedGenerations()
-    // What names keep becomes a generation that can be restored, too.
+    // Generations with names of their own can be restored, too.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    var base = try last.flatMap { try self.base($0, series, named) }
+    // A delta after a damaged file could never be restored.
+    let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
+    var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
+    try releaseNames(of: series, except: base?.generation)
     let between = users.filter { $0 > start && $0 < newest.generation.frame }.sorted()
     for frame in between {
       // The name may have been released in the meantime.
       guard let snapshot = try? store.snapshot(at: Generation(frame: frame)) else { continue }
       base = try write(snapshot, after: base, series, in: directory)
     }
-    if newest.generation.frame > start {
+    if newest.generation.frame > start || !isIntact {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
@@ -64,8 +68,8 @@ struct BackupRun {
     return report
   }
 
-  /// Returns the snapshot to whose pages those of newer ones can be added, or `nil` if the store no
-  /// longer keeps it.
+  /// Returns the snapshot on which the next file can be based, or `nil` if the store no longer
+  /// keeps it.
   private func base(
     _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
   ) throws -> Snapshot? {
@@ -75,7 +79,7 @@ struct BackupRun {
     return BackupStart(snapshot.state.point) == BackupStart(last.point) ? snapshot : nil
   }
 
-  /// Throws an error if the generation of a backup file is not one from which a snapshot descends.
+  /// Throws an error if a snapshot does not descend from the generation of a backup file.
   private func requireAncestor(
     _ last: BackupHeader, of snapshot: Snapshot
   ) throws(StorageError) {
@@ -101,7 +105,7 @@ struct BackupRun {
   // MARK: Files
 
   /// Writes a file with the pages that have changed since `base`, or with all pages, and keeps the
-  /// generation in the place of the base.
+  /// new generation in place of the base.
   private mutating func write(
     _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
     in directory: BackupDirectory
@@ -117,6 +121,24 @@ struct BackupRun {
       base: base.map { BackupStart($0.state.point) }, point: state.point,
       lineages: store.maintenance.lineages.filter { $0.end < state.generation },
       names: names.mapValues(\.frame), imageCount: pages.count)
+    do {
+      try write(pages, of: state, header, in: directory)
+    } catch {
+      // Otherwise, each attempt on a full disk would hold one more generation.
+      try? store.release(series.name(of: generation))
+      throw error
+    }
+    withExtendedLifetime((snapshot, base)) {}
+    report.files.append(header.name.text)
+    report.byteCount += Int(header.fileByteCount)
+    if let base { try store.release(series.name(of: base.generation)) }
+    return snapshot
+  }
+
+  private func write(
+    _ pages: [PageNumber], of state: GenerationState, _ header: BackupHeader,
+    in directory: BackupDirectory
+  ) throws(StorageError) {
     let steps = ProgressReport(total: pages.count, progress)
     var count = 0
     try BackupFile.write(header, in: directory.path, directory.fileSystem) {
@@ -130,11 +152,6 @@ struct BackupRun {
       }
     }
     steps.finish()
-    withExtendedLifetime((snapshot, base)) {}
-    report.files.append(header.name.text)
-    report.byteCount += Int(header.fileByteCount)
-    if let base { try store.release(series.name(of: base.generation)) }
-    return snapshot
   }
 
   /// Returns the pages in use that were written after `base`, or all pages in use, in order.

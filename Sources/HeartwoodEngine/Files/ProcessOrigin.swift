@@ -5,7 +5,7 @@ import Synchronization
 /// A child must not use inherited values that refer to files or locks: the files are its parent's,
 /// and threads that held the locks do not exist there. A check costs a load and a comparison.
 package struct ProcessOrigin: Sendable {
-  // The number of forks since the first process, which the handler of `OpenDescriptors` counts.
+  // The number of forks since the first process, counted by the handler of `OpenDescriptors`.
   private static let forkCount = Atomic<UInt64>(0)
 
   private let forkCount: UInt64

@@ -96,11 +96,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
       target.store32(point.pageCount, offset + Layout.pageCount.offset)
       offset += Layout.retainedGenerationByteCount
     }
-    for ended in lineages {
-      target.store64(ended.lineage, offset)
-      target.store64(ended.end, offset + 8)
-      offset += Layout.lineageByteCount
-    }
+    Array(lineages).store(to: target, at: offset)
+    offset += lineages.count * Layout.lineageByteCount
     for retained in retainedFrames {
       target.store64(retained.frame, offset + Layout.retainedFrame.offset)
       target.store32(retained.page, offset + Layout.retainedPage.offset)
@@ -147,11 +144,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
       retainedGenerations: (0..<retainedGenerationCount).map {
         retainedGeneration(bytes, Layout.rows, $0)
       },
-      lineages: (0..<lineageCount).map {
-        EndedLineage(
-          lineage: bytes.load64(lineageStart + $0 * Layout.lineageByteCount),
-          end: bytes.load64(lineageStart + $0 * Layout.lineageByteCount + 8))
-      },
+      lineages: [EndedLineage](bytes, at: lineageStart, count: lineageCount),
       retainedFrames: (0..<retainedFrameCount).map {
         let offset = retainedFrameStart + $0 * Layout.retainedFrameByteCount
         return RetainedFrame(

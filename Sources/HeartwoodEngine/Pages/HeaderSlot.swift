@@ -85,6 +85,24 @@ package struct EndedLineage: Hashable, Sendable {
   }
 }
 
+extension [EndedLineage] {
+  /// Reads ended lineages, each as its number and its last generation (u64 each).
+  package init(_ bytes: Bytes, at offset: Int, count: Int) {
+    self = (0..<count).map { position in
+      EndedLineage(
+        lineage: bytes.load64(offset + position * 16),
+        end: bytes.load64(offset + position * 16 + 8))
+    }
+  }
+
+  package func store(to target: MutableBytes, at offset: Int) {
+    for (position, ended) in enumerated() {
+      target.store64(ended.lineage, offset + position * 16)
+      target.store64(ended.end, offset + position * 16 + 8)
+    }
+  }
+}
+
 /// The content of a header slot: the state of the page file, and the generation known to be synced.
 package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
@@ -126,12 +144,9 @@ package struct HeaderSlot: Hashable, Sendable {
     target.store64(durableUpTo, Layout.durableUpTo.offset)
     target.store64(checkpointed.time, Layout.time.offset)
     target.store32(checkpointed.pageCount, Layout.pageCount.offset)
-    let kept = lineages.suffix(Limits.maxLineageCount)
+    let kept = Array(lineages.suffix(Limits.maxLineageCount))
     target.store32(UInt32(kept.count), Layout.lineageCount.offset)
-    for (position, ended) in kept.enumerated() {
-      target.store64(ended.lineage, Layout.lineages.offset + position * 16)
-      target.store64(ended.end, Layout.lineages.offset + position * 16 + 8)
-    }
+    kept.store(to: target, at: Layout.lineages.offset)
     let hash = XXH64.hash(target.bytes.slice(0, Layout.hash.offset), seed: 0)
     target.store64(hash, Layout.hash.offset)
   }
@@ -180,11 +195,7 @@ package struct HeaderSlot: Hashable, Sendable {
         "The page file's header contains invalid frame numbers. Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
-    let lineages = (0..<lineageCount).map { position in
-      EndedLineage(
-        lineage: bytes.load64(Layout.lineages.offset + position * 16),
-        end: bytes.load64(Layout.lineages.offset + position * 16 + 8))
-    }
+    let lineages = [EndedLineage](bytes, at: Layout.lineages.offset, count: lineageCount)
     return HeaderSlot(
       geometry: geometry,
       identity: StoreIdentity(

@@ -23,8 +23,8 @@ struct KeyInterval {
     (first, last) = keys
   }
 
-  /// Returns intervals that do not overlap, in key order: those that overlap with no newer one that
-  /// is returned.
+  /// Returns non-overlapping intervals in key order, omitting those that overlap a newer interval
+  /// in the result.
   static func newest(of intervals: [KeyInterval]) -> [KeyInterval] {
     var accepted: [KeyInterval] = []
     for interval in intervals.sorted(by: { $0.frame > $1.frame }) {

@@ -1,4 +1,4 @@
-/// What a scan has found out about one page.
+/// The findings of a scan about one page.
 struct PageRecord {
   /// Whether a page is in use in the salvaged generation, according to its bitmap page.
   enum Usage: UInt8 {
@@ -83,8 +83,7 @@ struct PageFileScan {
     newestFrame = newest
   }
 
-  /// Returns the length of a file, without the holes at the end of one that consists mostly of
-  /// holes.
+  /// Returns the length of a file, without trailing holes if the file consists mostly of holes.
   ///
   /// A damaged file system may report any length, and each page needs memory.
   private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {

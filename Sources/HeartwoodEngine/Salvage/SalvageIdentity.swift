@@ -23,7 +23,7 @@ struct SalvageIdentity {
     if let header = HeaderSlot.newest(slots) {
       geometry = header.geometry
       identity = header.identity
-      // A store whose only slot is its first one has not written the other one yet.
+      // At sequence number 1, the other slot has not been written yet.
       if slots.count == 1, header.sequence > 1 {
         notes.append("One of the two header slots of the page file is damaged.")
       }
@@ -88,7 +88,7 @@ struct SalvageIdentity {
 }
 
 extension File {
-  /// Calls `body` with bytes of the file, followed by zeros if the file ends first.
+  /// Calls `body` with bytes of the file, padded with zeros after the end of the file.
   func withBytes<R>(
     _ count: Int, at offset: UInt64, _ body: (Bytes) throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -47,8 +47,8 @@ struct SalvageLog {
 
   // MARK: From a header slot
 
-  /// Follows the log from the generation in a header slot, and returns whether the page file is
-  /// not newer than what the log leads to.
+  /// Follows the log from the generation in a header slot, and returns whether the page file is not
+  /// newer than the end of that chain.
   private mutating func follow(
     _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
     _ newestInPages: FrameNumber
@@ -83,8 +83,8 @@ struct SalvageLog {
   /// Each group contains the digest of the group before it. Following these digests back from the
   /// one in the header slot therefore leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
-    // The images right before the end are of the last group, even if the segment of its header has
-    // been deleted.
+    // The images right before the end belong to the last group, even if the segment with its header
+    // has been deleted.
     var last = end.frame
     while last > 0, let page = try imagePage(at: last) {
       if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }

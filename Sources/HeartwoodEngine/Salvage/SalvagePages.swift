@@ -58,8 +58,8 @@ final class SalvagePages {
     applyBitmaps()
   }
 
-  /// Returns the names of segment files that are of another store or too far from the others, and
-  /// the number of the first segment of this store.
+  /// Returns the names of segment files that belong to another store or whose numbers are too high,
+  /// and the number of the first segment of this store.
   private static func foreignSegments(
     _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
   ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
@@ -195,7 +195,7 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact node at a place in a tree that no other node has taken.
+  /// Returns whether a page is an intact node of a tree and level that has not been visited yet.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level

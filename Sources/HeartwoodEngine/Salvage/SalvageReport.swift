@@ -2,11 +2,11 @@
 package struct SalvageReport: Sendable {
   /// A range of keys in which entries are missing.
   package struct MissingRange: Hashable, Sendable {
-    /// The last key before the range that came back, or `nil` if there is none.
+    /// The last salvaged key before the range, or `nil` if there is none.
     package let after: [UInt8]?
-    /// The first key after the range that came back, or `nil` if there is none.
+    /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether entries of the range came back too, because only the branch above them is lost.
+    /// Whether entries of the range were salvaged too, because only the branch above them is lost.
     package let isPartial: Bool
   }
 
@@ -15,9 +15,9 @@ package struct SalvageReport: Sendable {
     package var name: String
     /// Whether the name was lost with its row in the catalog.
     package var hasLostName = false
-    /// Whether the entries were computed again from others, so that none can be missing.
+    /// Whether the entries were recomputed from others, so that none can be missing.
     package var isRebuilt = false
-    /// The number of entries that came back.
+    /// The number of salvaged entries.
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
     package var expectedCount: Int?
@@ -34,7 +34,7 @@ package struct SalvageReport: Sendable {
 
     package init(name: String) { self.name = name }
 
-    /// Whether every entry came back, and nothing else.
+    /// Whether every entry, and nothing else, was salvaged.
     package var isComplete: Bool {
       if isRebuilt { return true }
       return !hasLostName && missingRangeCount == 0 && damagedValueCount == 0
@@ -55,9 +55,9 @@ package struct SalvageReport: Sendable {
   /// The maximum number of ranges and of keys that are listed for one keyspace.
   package static let maxListedCount = 10_000
 
-  /// The generation that came back.
+  /// The salvaged generation.
   package var generation = Generation(frame: 0)
-  /// The time of its commit, in milliseconds since 1970, or 0 if it is unknown.
+  /// The commit time of ``generation``, in milliseconds since 1970, or 0 if it is unknown.
   package var time: UInt64 = 0
   /// The keyspaces, sorted by name.
   package var keyspaces: [Keyspace] = []

@@ -16,7 +16,7 @@ final class SalvagedEntries {
   private var lastKeyCount: Int?
   /// The number of leaves read so far.
   private(set) var leafCount = 0
-  /// The start of the range that is missing at the current position, if one is.
+  /// The start of the missing range at the current position, if there is one.
   private var gap: Gap?
   /// The starts of lost branches whose ends have been reached, or are still ahead.
   private var branchGap: Gap?
@@ -95,7 +95,7 @@ final class SalvagedEntries {
     case .leaf(let page, let isDoubtful):
       self.isDoubtful = isDoubtful
       leafCount += 1
-      // The page was intact when it was scanned, so an error is one of the medium.
+      // The page was intact when it was scanned, so an error comes from the medium.
       guard let found = try? pages.view.node(page, tree: outline.tree, level: 0) else {
         return openGap()
       }
@@ -143,7 +143,7 @@ final class SalvagedEntries {
 
   /// Appends the current entry to a tree of another store, and moves to the next one.
   ///
-  /// Returns the size of the key and the value in bytes.
+  /// - Returns: The size of the key and the value in bytes.
   func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ target: WorkingPages
   ) throws(StorageError) -> Int {

@@ -29,7 +29,7 @@ package struct StoreSalvage {
   ///
   /// - Parameter finish: A closure that completes the new store before it gets its name, and may
   ///   add to the report.
-  /// - Returns: A report of what came back and what is missing.
+  /// - Returns: A report of what was salvaged and what is missing.
   /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
   ///   `diskFull`; any error of `finish`. There is no new store after an error.
@@ -149,12 +149,12 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, corrected by the number of entries that the catalog states.
+  /// Returns the report, corrected with the entry counts in the catalog.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }
     if entryCount + damagedValueCount == expectedCount {
-      // Everything is there, so only pages without entries were lost.
+      // No entry is missing, so only pages without entries were lost.
       (result.missing, result.missingRangeCount) = ([], 0)
     } else if missing.isEmpty {
       result.append(.init(after: nil, before: nil, isPartial: true))

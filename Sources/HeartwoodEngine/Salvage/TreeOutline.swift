@@ -5,8 +5,8 @@
 /// 1. A leaf below intact branches is current.
 /// 2. A leaf below a lost branch is current if its bitmap page shows that the page is in use.
 /// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*.
-///    Of several whose keys overlap, the one with the highest frame is taken, and the report counts
-///    its entries.
+///    If the keys of several such leaves overlap, the one with the highest frame is used, and the
+///    report counts its entries.
 struct TreeOutline {
   enum Item {
     case leaf(PageNumber, isDoubtful: Bool)
@@ -122,7 +122,7 @@ struct TreeOutline {
     }
     var fragments: [Fragment] = []
     let (known, knownBranches) = (items, lostBranches)
-    // A node is a top of its own only if no higher one has led to it.
+    // A node is the top of a fragment only if no higher node has led to it.
     for top in tops.sorted(by: { $0.level > $1.level })
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])

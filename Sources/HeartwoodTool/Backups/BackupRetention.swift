@@ -5,7 +5,7 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which all restore points remain.
   private var wholeSeconds: UInt64 = 0
-  /// The numbers of periods of which the last restore point remains, by their length in seconds.
+  /// For each length of a period in seconds, how many periods keep their last restore point.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [

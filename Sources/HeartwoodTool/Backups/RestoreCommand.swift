@@ -29,9 +29,13 @@ enum RestoreCommand {
     let backup = Backup(at: directory)
     let points = try backup.restorePoints()
     guard let target = invocation[.new] else { return try list(points, invocation, output) }
-    let chosen = try invocation[.at].map { try point($0, among: points, directory).generation }
+    guard !CopyCommand.isDirectory(target, within: directory) else {
+      throw ToolFailure.refused(
+        "\(target) is in the backup directory. Use a path outside that directory.")
+    }
+    let wanted = try invocation[.at].map { try chosen($0, among: points, directory) }
     let progress = TerminalProgress()
-    let generation = try backup.restore(chosen, to: target) {
+    let generation = try backup.restore(wanted, to: target) {
       progress.show("restoring", $0)
     }
     progress.clear()
@@ -57,24 +61,22 @@ enum RestoreCommand {
     try output.line(points.isEmpty ? "There are no restore points." : table.text())
   }
 
-  /// Returns the restore point with a number or a name, or the newest one that is not later than a
+  /// Returns the generation with a number or a name, or the newest one that is not later than a
   /// time.
-  private static func point(
+  private static func chosen(
     _ text: String, among points: [Backup.RestorePoint], _ directory: String
-  ) throws -> Backup.RestorePoint {
+  ) throws -> Generation {
     let advice = "Run heartwoodctl restore \(directory) to list the restore points."
-    if let frame = UInt64(text) {
-      if let point = points.first(where: { $0.generation.frame == frame }) { return point }
-      throw ToolFailure.refused("The backup has no generation \(frame). \(advice)")
-    }
-    if let point = points.last(where: { $0.names.contains(text) }) { return point }
+    // The library says why a generation cannot be restored.
+    if let frame = UInt64(text) { return Generation(frame: frame) }
+    if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }
     guard let time = TimeText.date(text) else {
       let question = NearestName.question(text, in: points.flatMap(\.names))
       throw ToolFailure.refused(
         "The backup has no generation named \(QuotedText.quoted(text)).\(question) \(advice)")
     }
     let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
-    if let point = points.last(where: { $0.time <= milliseconds }) { return point }
+    if let point = points.last(where: { $0.time <= milliseconds }) { return point.generation }
     throw ToolFailure.refused(
       "No generation in the backup dates from \(text) or earlier. \(advice)")
   }

@@ -11,7 +11,7 @@ struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
   private let path: String
-  /// A random number that allows the browser to run the page's script and use its style sheet.
+  /// A random number that permits the browser to run the page's script and use its style sheet.
   private let nonce: String
 
   /// The maximum number of members of each to-many relationship of an object.

@@ -1,8 +1,8 @@
 /// The positions of the boxes of a model's drawing.
 ///
-/// Boxes are in columns. The box in the middle of a group of connected boxes has those that are
-/// connected with it in the columns beside it, and so on. Lines therefore only connect boxes of one
-/// column or of neighbouring columns, and never cross a box.
+/// Boxes are in columns. In each group of connected boxes, the neighbours of the middle box are in
+/// the columns beside it, their neighbours in the next columns, and so on. Lines therefore connect
+/// only boxes in the same column or in adjacent columns, and never cross a box.
 struct ModelLayout {
   struct Point {
     var x: Double
@@ -19,7 +19,7 @@ struct ModelLayout {
 
   private static let columnGap = 84.0
   private static let rowGap = 26.0
-  /// The width that a drawing exceeds only if a group of boxes is wider.
+  /// The maximum width of a drawing, unless a single group of boxes is wider.
   private static let preferredWidth = 1120.0
 
   init(_ graph: ModelGraph) {

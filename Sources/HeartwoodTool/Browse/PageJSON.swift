@@ -5,9 +5,9 @@ import HeartwoodEngine
 ///
 /// Neither markup nor invisible characters occur in it: all of them are escaped.
 enum PageJSON {
-  /// The number of bytes of a text that a page contains; the rest is left out.
+  /// The maximum number of bytes of a text on a page; the rest is left out.
   static let textByteLimit = 4096
-  /// The number of bytes of binary data that a page contains; the rest is left out.
+  /// The maximum number of bytes of binary data on a page; the rest is left out.
   static let dataByteLimit = 256
 
   /// Returns a text as a JSON string.
@@ -17,7 +17,7 @@ enum PageJSON {
     return result + "\""
   }
 
-  /// Returns a JSON document with all characters escaped that are unsafe within a page.
+  /// Returns a JSON document, escaping all characters that are unsafe within a page.
   ///
   /// Such characters occur only in the strings of a document.
   static func safe(_ document: String) -> String {
@@ -34,8 +34,8 @@ enum PageJSON {
 
   /// Returns the value of a cell.
   ///
-  /// - Numbers and booleans are themselves, except those that a program in the browser would round:
-  ///   they are strings, as are `nan`, `inf` and `-inf`.
+  /// - Numbers and booleans are unchanged, except that `nan`, `inf`, `-inf` and all numbers that
+  ///   JavaScript would round become strings.
   /// - Decimal numbers, UUIDs, texts and JSON values are strings, binary data is a string of
   ///   hexadecimal digits. If the value is too long, it is an object with the beginning of the text
   ///   and the number of bytes of the value.

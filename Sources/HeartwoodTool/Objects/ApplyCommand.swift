@@ -15,12 +15,9 @@ enum ApplyCommand {
     guard invocation.has(.sourceStore) == invocation.has(.consumer) else {
       throw ToolFailure.usage("--source STORE and --consumer NAME belong together.")
     }
-    let path = invocation.required(.file)
-    let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-    guard let handle else {
-      throw ToolFailure.refused("\(path) cannot be read. Use the path of a readable file.")
-    }
+    let handle = try InputFile.handle(invocation.required(.file))
     var total = StoredObjects.FeedReport()
+    var isComplete = true
     let progress = TerminalProgress()
     try ObjectAccess.withWritableObjects(invocation) { objects in
       var pending = Data()
@@ -30,10 +27,14 @@ enum ApplyCommand {
         let chunk = try read(handle)
         isAtEnd = chunk.isEmpty
         pending.append(chunk)
-        // What has arrived is one transaction, which does not wait for the sender.
+        // All events that have arrived form one transaction, which does not wait for more.
         var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        pending = isAtEnd ? Data() : Data(lines.removeLast())
+        pending = Data(lines.removeLast())
         events += lines.filter { !$0.isEmpty }.map { Data($0) }
+        if isAtEnd, !pending.isEmpty {
+          isComplete = (try? JSONSerialization.jsonObject(with: pending)) != nil
+          if isComplete { events.append(pending) }
+        }
         guard !events.isEmpty else { continue }
         do {
           let part = try objects.applyEvents(
@@ -48,6 +49,11 @@ enum ApplyCommand {
       }
     }
     progress.clear()
+    guard isComplete else {
+      throw ToolFailure.refused(
+        "The last line is cut off. \(HumanText.count(total.appliedCount, "event")) before it were "
+          + "applied; apply the feed again from there on.")
+    }
     if invocation.wantsJSON {
       return try output.json(
         Document(
@@ -58,7 +64,7 @@ enum ApplyCommand {
         + "\(HumanText.count(total.repeatedCount)) applied before")
   }
 
-  /// Records in the store from which the events come that they have been applied.
+  /// Records in the source store that its events have been applied.
   private static func acknowledge(_ transaction: Int64?, _ invocation: Invocation) throws {
     guard let transaction, let source = invocation[.sourceStore],
       let consumer = invocation[.consumer]
@@ -83,7 +89,7 @@ enum ApplyCommand {
 }
 
 extension ObjectGraphError {
-  /// Whether events can be applied together with later ones that cannot be applied alone.
+  /// Whether events that cannot be applied alone may be applicable together with later ones.
   fileprivate var mayBeResolved: Bool {
     let kind = (underlyingError as? ObjectGraphError)?.kind ?? kind
     return kind == .constraintConflict || kind == .deniedDelete

@@ -8,7 +8,7 @@ struct CellText {
   let isNumber: Bool
   let isNull: Bool
 
-  /// The number of bytes of a value after which it is cut off.
+  /// The maximum number of bytes of a value; the rest is cut off.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {
@@ -38,7 +38,7 @@ struct CellText {
   func fitted(to width: Int) -> String { DisplayWidth.fitted(text, to: width) }
 }
 
-/// The columns of a table whose widths are known before all rows are.
+/// The columns of a table whose widths are determined before all rows are known.
 struct AlignedRows {
   private let names: [String]
   private let widths: [Int]

@@ -3,7 +3,7 @@ import Heartwood
 /// Differences between two states of objects, as text for people.
 enum DifferenceText {
   private static let valueWidth = 60
-  /// The number of added and removed members that are shown of each relationship.
+  /// The maximum number of added and of removed members that are shown for a relationship.
   private static let memberLimit = 20
 
   /// Returns a line for the object and one for each value that differs.

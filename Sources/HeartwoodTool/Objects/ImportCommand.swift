@@ -40,7 +40,7 @@ enum ImportCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     let source: StoredObjects.ImportSource =
       try TextFormat(invocation) == .csv ? .csv : .json
-    let handle = try handle(invocation.required(.file))
+    let handle = try InputFile.handle(invocation.required(.file))
     let progress = TerminalProgress()
     let report = try ObjectAccess.withWritableObjects(invocation) { objects in
       let entity = try ObjectAccess.entity(invocation.required(.entity), of: objects, invocation)
@@ -73,13 +73,5 @@ enum ImportCommand {
       }
     }
     return report.refusedCount == 0 ? .fine : .refused
-  }
-
-  private static func handle(_ path: String) throws -> FileHandle {
-    if path == "-" { return .standardInput }
-    guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw ToolFailure.refused("\(path) cannot be read. Use the path of a readable file.")
-    }
-    return handle
   }
 }

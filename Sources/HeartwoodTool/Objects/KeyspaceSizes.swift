@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The numbers of bytes of the pages that belong to each keyspace.
+/// The sizes of keyspaces, in bytes of the pages that belong to them.
 struct KeyspaceSizes {
   private let pageCounts: [String: Int]
   private let pageByteCount: Int
@@ -10,6 +10,6 @@ struct KeyspaceSizes {
     pageByteCount = store.statistics.pageByteCount
   }
 
-  /// The number of bytes of a keyspace's pages, or 0 if it has none.
+  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has none.
   subscript(name: String) -> Int { (pageCounts[name] ?? 0) * pageByteCount }
 }

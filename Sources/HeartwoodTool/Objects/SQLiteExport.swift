@@ -64,7 +64,7 @@ struct SQLiteExport {
       switch stored {
       case .bool(let value): row.append(integer: value ? 1 : 0)
       case .integer(let value): row.append(integer: value)
-      // SQLite has no numbers that are not numbers.
+      // SQLite cannot store NaN.
       case .double(bits: let bits) where Double(bitPattern: bits).isNaN: row.appendNull()
       case .double(bits: let bits): row.append(real: Double(bitPattern: bits))
       case .bytes(let bytes) where type != .json: row.append(blob: bytes)

@@ -3,10 +3,10 @@ import SQLiteWriter
 
 /// The tables and views of a SQLite file with the objects of a store.
 ///
-/// Each entity has a table. The table of an entity that inherits from another one contains only its
-/// own properties, and shares the `id` with the table of the other; a view joins them. To-one
-/// relationships are foreign keys. To-many relationships that these do not determine have tables of
-/// their own.
+/// Each entity has a table. If an entity inherits from another one, its table contains only the
+/// properties that it declares, and has the same `id` values as the table of its parent; a view
+/// joins the tables. To-one relationships are foreign keys. To-many relationships that no foreign
+/// key determines have tables of their own.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts
@@ -147,11 +147,11 @@ struct SQLiteExportPlan {
   }
 }
 
-/// Names that differ in a SQLite file, where upper and lower case are the same.
+/// Names that are unique in a SQLite file, which ignores their case.
 private struct SQLiteExportNames {
   private var used: Set<String> = []
 
-  /// Returns the name, with a number if it is already in use.
+  /// Returns the name, followed by a number if the name is already in use.
   mutating func add(_ name: String) -> String {
     let base = name.lowercased().hasPrefix("sqlite_") ? "_" + name : name
     var result = base
@@ -165,7 +165,7 @@ private struct SQLiteExportNames {
 }
 
 extension EntityFacts.Attribute {
-  /// Whether the column never contains `NULL`, which stands for numbers that are not numbers too.
+  /// Whether the column never contains `NULL`, which also stands for NaN.
   fileprivate var isRequiredColumn: Bool {
     !isOptional && type != .double && type != .float
   }
@@ -176,7 +176,7 @@ extension StorageType {
     switch self {
     case .bool: .declared("BOOLEAN")
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .reference: .integer
-    // A large number, which does not fit, is text.
+    // A number that is too large is stored as text.
     case .uint64: .any
     case .float, .double: .real
     case .date, .uuid, .string, .decimal, .json: .text

@@ -7,9 +7,9 @@ final class LineEditor {
   private var characters: [Character] = []
   /// The number of characters before the cursor.
   private var position = 0
-  /// The position in the history that is shown; the number of its lines for the line being typed.
+  /// The index of the history line that is shown, or the length of the history if none is shown.
   private var shown = 0
-  /// The line being typed, while one of the history is shown.
+  /// The line being typed, while a line of the history is shown instead.
   private var typed: [Character] = []
   private var prompt = ""
 
@@ -195,11 +195,11 @@ extension ArraySlice<Character> {
   }
 }
 
-/// The settings of the terminal before the editor has changed them.
+/// The settings of the terminal before the editor changed them.
 private struct TerminalMode {
   private let settings: termios
 
-  /// Makes the terminal pass each key on at once, and returns its settings before, or `nil` if
+  /// Makes the terminal deliver each key at once, and returns its previous settings, or `nil` if
   /// standard input is not a terminal.
   static func raw() -> TerminalMode? {
     var settings = termios()

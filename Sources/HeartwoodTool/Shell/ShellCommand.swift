@@ -31,7 +31,7 @@ private final class Shell {
 
   /// Runs commands until the input ends.
   ///
-  /// - Returns: The code of a refused command, if the input is not a terminal and a command failed.
+  /// - Returns: `refused` if the input is not a terminal and a command failed, otherwise `fine`.
   func run() throws -> ExitCode {
     readNames()
     guard isatty(0) == 1, isatty(1) == 1 else {
@@ -57,7 +57,7 @@ private final class Shell {
     }
   }
 
-  /// Performs one line, and returns `false` if it ends the shell.
+  /// Runs one line, and returns `false` if that line ends the shell.
   private func perform(_ line: String) throws -> Bool {
     do {
       let words = try ShellWords.split(line)
@@ -147,7 +147,7 @@ private final class Shell {
 }
 
 extension Command {
-  /// Whether the shell has the command: it only reads, and it ends.
+  /// Whether the shell offers the command: it must only read, and must end by itself.
   var isInShell: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .info, .keys, .dump, .stat, .generations:

@@ -4,7 +4,7 @@ enum HTMLText {
   /// characters shown as codes.
   static func visible(_ text: String) -> String { escaped(QuotedText.escaped(text)) }
 
-  /// Returns the text with the characters escaped that are markup.
+  /// Returns the text with markup characters escaped.
   ///
   /// The method looks at scalars, because a character may consist of markup and a combining mark.
   static func escaped(_ text: String) -> String {

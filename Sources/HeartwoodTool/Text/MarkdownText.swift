@@ -1,8 +1,8 @@
 /// Text in Markdown tables.
 enum MarkdownText {
-  /// Returns the text of a cell, with the characters escaped that would end the cell or be markup.
+  /// Returns the text of a cell, escaping characters that would end the cell or act as markup.
   static func cell(_ text: String) -> String {
-    // Look at scalars: a mark and a combining character after it are one character.
+    // Look at scalars, because a mark and a combining character after it are one character.
     var result = String.UnicodeScalarView()
     for scalar in QuotedText.escaped(text).unicodeScalars {
       if "|\\`*_<>[]".unicodeScalars.contains(scalar) { result.append("\\") }

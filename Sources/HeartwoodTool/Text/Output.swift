@@ -48,7 +48,7 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// Shows the output that follows page by page, if it goes to a terminal.
+  /// Shows the following output page by page, if it goes to a terminal.
   func startPager() {
     if isTerminal { pager = Pager() }
   }
@@ -64,7 +64,7 @@ final class Output {
   /// - Throws: ``ClosedOutput``
   func wait(milliseconds: Int32) throws {
     var output = pollfd(fd: 1, events: 0, revents: 0)
-    // Only the end of a pipe or socket is reported; otherwise the call waits for the whole time.
+    // Only the end of a pipe or socket is reported; otherwise, the call waits for the full time.
     guard poll(&output, 1, milliseconds) > 0 else { return }
     throw ClosedOutput()
   }

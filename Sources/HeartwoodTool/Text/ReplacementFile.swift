@@ -32,7 +32,7 @@ final class ReplacementFile {
     }
   }
 
-  /// Replaces a file by the one that `body` creates at the path that it receives.
+  /// Replaces a file with the one that `body` creates at the path passed to `body`.
   ///
   /// If `body` fails, no new file is left, and an older one is unchanged.
   ///
@@ -40,7 +40,7 @@ final class ReplacementFile {
   static func replace<R>(
     _ path: String, outside store: String, _ body: (String) throws -> R
   ) throws -> R {
-    // Replacing a symbolic link would leave the file unchanged to which it leads.
+    // Replacing a symbolic link would leave its target unchanged.
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     let mode = try replaceableMode(of: target.path)
     let directory = target.deletingLastPathComponent()
@@ -53,7 +53,7 @@ final class ReplacementFile {
     defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
-      // The new file must not be readable for more users than the older one.
+      // The new file must not be readable by more users than the older one.
       if let mode { chmod(temporary, mode) }
       guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
       return result
@@ -94,7 +94,8 @@ final class ReplacementFile {
 
   /// Returns the permissions of an existing file, or `nil` if there is none.
   ///
-  /// - Throws: A ``ToolFailure`` if it is a directory or a device, which must not be replaced.
+  /// - Throws: A ``ToolFailure`` if the file is a directory or a device, which must not be
+  ///   replaced.
   private static func replaceableMode(of path: String) throws(ToolFailure) -> mode_t? {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }

@@ -2,9 +2,9 @@ import Foundation
 
 /// Reads and writes points in time.
 enum TimeText {
-  /// Returns the time that a text in ISO 8601 names, or `nil` if it names none.
+  /// Returns the time that an ISO 8601 text specifies, or `nil` if the text is invalid.
   ///
-  /// A date alone stands for its beginning. Without a time zone, UTC is used.
+  /// A date without a time means the start of that day. Without a time zone, UTC is used.
   static func date(_ text: String) -> Date? {
     let full = text.replacing(" ", with: "T")
     for style in [
