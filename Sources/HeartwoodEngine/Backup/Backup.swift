@@ -34,7 +34,10 @@ public struct Backup: Sendable {
   /// - Throws: `notAStore` if the directory contains no backups; `incompatibleFormat` or `io`.
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
-    let directory = try BackupDirectory(path, on: fileSystem)
+    try restorePoints(in: BackupDirectory(path, on: fileSystem))
+  }
+
+  private func restorePoints(in directory: BackupDirectory) throws -> [RestorePoint] {
     let headers = try directory.frames.compactMap { frame throws(StorageError) in
       try directory.readableHeader(of: frame)
     }
@@ -92,7 +95,8 @@ public struct Backup: Sendable {
   /// Files of points that remain may be replaced by others, which are complete and synced before
   /// any file is removed.
   ///
-  /// - Parameter isKept: A closure that returns whether a restore point remains.
+  /// - Parameter isKept: A closure that returns whether a restore point remains. While it runs, no
+  ///   backup can be added.
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file that is to be merged is
   ///   damaged; `notAStore`, `incompatibleFormat`, `io` or `diskFull`. All restore points that are
@@ -101,11 +105,12 @@ public struct Backup: Sendable {
   ///   file in place of each such run.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
-    let points = try restorePoints()
-    guard let newest = points.last else { return 0 }
-    let kept = try points.filter { try $0 == newest || isKept($0) }.map(\.generation.frame)
-    let directory = try BackupDirectory(path, on: fileSystem)
-    try directory.withLock { try BackupThinning(directory).run(keeping: kept) }
-    return points.count - kept.count
+    try BackupDirectory(path, on: fileSystem).withLock { directory in
+      let points = try restorePoints(in: directory)
+      guard let newest = points.last else { return 0 }
+      let kept = try points.filter { try $0 == newest || isKept($0) }.map(\.generation.frame)
+      try BackupThinning(directory).run(keeping: kept)
+      return points.count - kept.count
+    }
   }
 }

@@ -53,10 +53,10 @@ struct BackupDirectory {
     try BackupFile(name, in: path, fileSystem)
   }
 
-  /// Runs `body` while no other process writes to the directory.
+  /// Runs `body` with the current files while no other process writes to the directory.
   ///
   /// - Throws: `busy` if another process is writing to it.
-  func withLock<Result>(_ body: () throws -> Result) throws -> Result {
+  func withLock<Result>(_ body: (BackupDirectory) throws -> Result) throws -> Result {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     guard try file.lock(.exclusive, 0..<1) else {
       throw StorageError(
@@ -65,7 +65,8 @@ struct BackupDirectory {
         file: path)
     }
     defer { _ = try? file.lock(.none, 0..<1) }
-    return try body()
+    // Files that another process added before the lock would be taken for superseded ones.
+    return try body(BackupDirectory(path, on: fileSystem))
   }
 
   /// Returns the series number of a directory without complete files.

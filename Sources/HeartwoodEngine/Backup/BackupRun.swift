@@ -27,7 +27,7 @@ struct BackupRun {
     }
     let directory = try BackupDirectory(
       path, on: try fileSystem.entering(path, newFileMode: mode))
-    return try directory.withLock { try self.add(to: directory) }
+    return try directory.withLock { try self.add(to: $0) }
   }
 
   // MARK: Generations

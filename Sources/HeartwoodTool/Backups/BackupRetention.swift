@@ -34,8 +34,10 @@ struct BackupRetention {
   /// Removes the restore points that the list does not keep, and returns their number.
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
-    let kept = kept(try backup.restorePoints(), now: now)
-    return try backup.thin { kept.contains($0.generation) }
+    let points = try backup.restorePoints()
+    // Another process may add points in the meantime; they remain.
+    let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
+    return try backup.thin { !removed.contains($0.generation) }
   }
 
   /// Returns the restore points that remain: recent ones, the last one of each period, and those

@@ -247,6 +247,26 @@ struct BackupFileTests {
     #expect(try scene.backup.restorePoints().count == 3)
   }
 
+  @Test(.evidence("A5")) func `are not added while the remaining ones are chosen`() throws {
+    let scene = try Scene()
+    try scene.fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [9]) }
+      var refusals: [StorageError.Kind] = []
+      try scene.backup.thin { _ in
+        do {
+          try store.backup(to: "/backup")
+        } catch let error as StorageError {
+          refusals.append(error.kind)
+        }
+        return false
+      }
+      #expect(refusals == [.busy, .busy])
+      #expect(try scene.backup.restorePoints().count == 1)
+      try store.backup(to: "/backup")
+      #expect(try scene.backup.restorePoints().count == 2)
+    }
+  }
+
   @Test(.evidence("A3")) func `with changes are as large as the changed pages`() throws {
     let counting = CountingFileSystem(MemoryFileSystem())
     var options = StoreOptions()
