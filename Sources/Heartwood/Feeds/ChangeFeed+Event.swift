@@ -48,8 +48,8 @@ extension ChangeFeed {
     /// last of its transaction, or before the transaction; `nil` if the existing objects are not
     /// complete.
     public internal(set) var token: PersistentHistoryToken?
-    /// The UUID of the store.
-    let store: UUID
+    /// The URI of the store.
+    public let source: String
     /// Whether the feed includes the values before the change, and they are known.
     var includesBefore = false
     /// Whether the feed includes the values after the change.
@@ -85,43 +85,5 @@ extension ChangeFeed {
       encoder.nonConformingFloatEncodingStrategy = JSONCoding.encodedFloats
       return encoder
     }()
-  }
-}
-
-extension ChangeFeed.Event: Encodable {
-  private enum Field: String, CodingKey {
-    case specversion, id, source, type, subject, time, datacontenttype, data
-  }
-
-  private enum DataField: String, CodingKey {
-    case operation, entity, key, properties, before, after, author, transaction, index, last
-    case generation
-  }
-
-  /// Encodes the event in the envelope of CloudEvents 1.0.
-  ///
-  /// The formats of dates, data and numbers such as NaN within the values are those of the encoder;
-  /// those of a feed are in ``json()``.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Field.self)
-    try container.encode("1.0", forKey: .specversion)
-    try container.encode(id, forKey: .id)
-    try container.encode("x-heartwood://\(store.uuidString)", forKey: .source)
-    try container.encode("heartwood.object.\(operation.rawValue)", forKey: .type)
-    try container.encodeIfPresent(objectID?.shortText, forKey: .subject)
-    try container.encode(ExactDates.roundedText(of: time), forKey: .time)
-    try container.encode("application/json", forKey: .datacontenttype)
-    var data = container.nestedContainer(keyedBy: DataField.self, forKey: .data)
-    try data.encode(operation.rawValue, forKey: .operation)
-    try data.encodeIfPresent(entityName, forKey: .entity)
-    try data.encodeIfPresent(key, forKey: .key)
-    if operation == .updated { try data.encode(changedProperties.sorted(), forKey: .properties) }
-    if includesBefore || before != nil { try data.encode(before, forKey: .before) }
-    if includesAfter { try data.encode(after, forKey: .after) }
-    try data.encodeIfPresent(author, forKey: .author)
-    try data.encode(transaction, forKey: .transaction)
-    try data.encode(index, forKey: .index)
-    if isLast { try data.encode(true, forKey: .last) }
-    try data.encode(generation.frame, forKey: .generation)
   }
 }

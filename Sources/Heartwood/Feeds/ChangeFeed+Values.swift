@@ -64,46 +64,9 @@ extension ChangeFeed {
 }
 
 /// An object to which another one refers, in an event.
-struct Reference: Encodable, Sendable {
+struct Reference: Sendable {
   let id: ManagedObjectID
   let key: ChangeFeed.Key?
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: ImportKey.self)
-    try container.encode(id.shortText, forKey: .id)
-    if let key { try container.encode(key, forKey: .key) }
-  }
-}
-
-extension ImportKey {
-  fileprivate static let id = ImportKey("id")
-  fileprivate static let key = ImportKey("key")
-}
-
-extension ChangeFeed.Key: Encodable {
-  /// Encodes an object with the attribute's name and value.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: ImportKey.self)
-    try container.encode(ExportedValue(value, property), forKey: ImportKey(name))
-  }
-}
-
-extension ChangeFeed.Values: Encodable {
-  /// Encodes an object with the names and values of the properties.
-  ///
-  /// The formats of dates, data and numbers such as NaN are those of the encoder; those of a feed
-  /// are in ``ChangeFeed/Event/json()``.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: ImportKey.self)
-    for (field, value) in zip(entity.attributes, attributes) {
-      guard let value else { continue }
-      try container.encode(ExportedValue(value, field.description), at: field.keys)
-    }
-    for (field, target) in zip(entity.references, references) {
-      try container.encode(target, forKey: field.keys[0])
-    }
-    for (field, members) in lists { try container.encode(members, forKey: field.keys[0]) }
-  }
 }
 
 /// An entity in the events of a feed.

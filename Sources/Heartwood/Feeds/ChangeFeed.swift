@@ -86,6 +86,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
+  /// Whether the feed has a consumer.
+  var hasConsumer: Bool { consumer != nil }
+
   /// Records that the consumer has processed an event and all earlier ones.
   ///
   /// The next feed of the consumer begins after it if it is the last event of its transaction;
@@ -96,13 +99,25 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// - Complexity: A transaction that writes one row. Programs with many small transactions save
   ///   time if they acknowledge only some of them.
   public func acknowledge(_ event: Event) throws {
-    guard let consumer else {
-      throw StorageError(
-        .invalidArgument,
-        "The feed has no consumer, so events cannot be acknowledged. Pass a name to changeFeed.")
-    }
+    let consumer = try requireConsumer()
     guard event.isLast, let token = event.token else { return }
     try container.advanceHistoryConsumer(consumer, to: token)
+  }
+
+  /// Records that the consumer has processed all events up to a position, such as that of a
+  /// ``FeedReport``.
+  ///
+  /// - Throws: The same errors as for an event.
+  /// - Complexity: The same as for an event.
+  public func acknowledge(_ position: PersistentHistoryToken) throws {
+    try container.advanceHistoryConsumer(try requireConsumer(), to: position)
+  }
+
+  private func requireConsumer() throws -> String {
+    if let consumer { return consumer }
+    throw StorageError(
+      .invalidArgument,
+      "The feed has no consumer, so events cannot be acknowledged. Pass a name to changeFeed.")
   }
 
   /// The first store of the container.

@@ -24,72 +24,75 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies the events of another container's ``ChangeFeed``, or of `heartwoodctl follow`, to
-  /// objects of the same entities.
+  /// Applies the complete events of another container's feed, such as those in a file, to objects
+  /// of the same entities.
   ///
-  /// ```swift
-  /// for try await events in feed.batches(ofAtMost: 10_000) {
-  ///   try copy.apply(events: events.map { try $0.json() })
-  ///   try events.last.map { try feed.acknowledge($0) }
-  /// }
-  /// ```
-  ///
-  /// The store remembers which of its objects correspond to those of the other store. An object
-  /// that is not known yet is found by a unique attribute, or inserted. The store also remembers the
-  /// last event of each source, and skips earlier ones.
-  ///
-  /// The merge policy decides about objects that were edited in this store: the values of the event
-  /// count as those of a context that is being saved. `custom` policies merge as
-  /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source has changed always
-  /// get its objects.
+  /// See ``FeedReceiver`` for the details, and for feeds that do not end.
   ///
   /// - Parameters:
   ///   - events: Events as JSON documents, in their order, with the values after the changes.
   ///   - author: The author of the transactions.
   ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
-  ///     all values of the event.
+  ///     all values of an event.
   /// - Returns: The number of events, and the position in the history of the other store.
-  /// - Throws: `invalidElement` if an event cannot be decoded; `mergeConflict` with the policy
-  ///   ``MergePolicy/error``; `constraintConflict`, `deniedDelete`, `unknownEntity` or `validation`
-  ///   if an event violates the model; `historyExpired` if the source was restored to an earlier
-  ///   state; errors of writing. The message names the event. Transactions before the error have
-  ///   been committed, and their events are skipped the next time.
-  /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
-  ///   events, or more if unique values move between objects.
+  /// - Throws: The same errors as ``FeedReceiver``.
+  /// - Complexity: The same as that of ``FeedReceiver``.
   @discardableResult
   public func apply(
     events: some Sequence<Data>, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) throws -> FeedReport {
-    var application = FeedApplication(self, author: author, mergePolicy)
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
     var report = FeedReport()
     for event in events {
-      try application.add(event)
-      if application.isFull { report += try application.apply(isComplete: false) }
+      try receiver.add(event)
+      if receiver.isFull { report += try receiver.apply() }
     }
-    report += try application.apply(isComplete: true)
+    report += try receiver.apply(isComplete: true)
     return report
   }
 
-  /// Applies events that arrive asynchronously.
+  /// Applies complete events that arrive asynchronously.
   ///
-  /// Events are applied when 10,000 have arrived, and at the end of the sequence. To apply those of
-  /// a feed as they arrive, use arrays of them: ``ChangeFeed/batches(ofAtMost:)``. Everything else
-  /// is the same as for events that exist already.
+  /// They are applied when 10,000 have arrived, and at the end of the sequence. Everything else is
+  /// the same as for events that exist already.
   ///
-  /// - Throws: The same errors as for such events; errors of `events`.
+  /// - Throws: The same errors as ``FeedReceiver``; errors of `events`; `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func apply<Events: AsyncSequence>(
     events: Events, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) async throws -> FeedReport where Events.Element == Data {
-    var application = FeedApplication(self, author: author, mergePolicy)
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
     var report = FeedReport()
     for try await event in events {
-      try application.add(event)
-      if application.isFull { report += try application.apply(isComplete: false) }
+      try receiver.add(event)
+      if receiver.isFull { report += try receiver.apply() }
     }
     // A cancelled sequence may just end.
     try Task.checkCancellation()
-    report += try application.apply(isComplete: true)
+    report += try receiver.apply(isComplete: true)
     return report
+  }
+
+  /// Applies the events of another container's feed as they arrive, and acknowledges them if the
+  /// feed has a consumer.
+  ///
+  /// ```swift
+  /// let feed = try shop.changeFeed(from: .existingObjects, consumer: "copy")
+  /// try await copy.follow(feed)
+  /// ```
+  ///
+  /// The method returns when its task is cancelled, or when the other store is closed.
+  ///
+  /// - Throws: The same errors as ``FeedReceiver`` and the feed.
+  public nonisolated(nonsending) func follow(
+    _ feed: ChangeFeed, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) async throws {
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
+    for try await events in feed.batches(ofAtMost: 10_000) {
+      for event in events { try receiver.add(event.json()) }
+      if let position = try receiver.apply().token, feed.hasConsumer {
+        try feed.acknowledge(position)
+      }
+    }
   }
 }

@@ -36,6 +36,8 @@ struct StoreFeed {
   private(set) var position: Int64?
   private let values: ChangeFeed.IncludedValues
   private let entities: [FeedEntity]
+  /// The URI of the store in events.
+  private let source: String
   /// The last event of an incomplete transaction, after which the feed continues.
   private var last: (transaction: Int64, index: Int)?
   private var existing: Existing?
@@ -54,6 +56,7 @@ struct StoreFeed {
   ) throws {
     self.attached = attached
     self.values = values
+    source = "x-heartwood://\(attached.model.space.store.uuidString)"
     entities = attached.model.entities.map { FeedEntity($0, attached.model) }
     switch start {
     case .transaction(let number): position = number
@@ -153,7 +156,7 @@ struct StoreFeed {
       operation: operation, objectID: id, changedProperties: [], author: nil,
       time: Date(timeIntervalSince1970: Double(snapshot.state.point.time) / 1000),
       transaction: state.transaction, index: 0, isLast: operation == .complete,
-      generation: snapshot.generation, store: model.space.store,
+      generation: snapshot.generation, source: source,
       includesAfter: values.includesAfter && id != nil)
   }
 
@@ -163,6 +166,8 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
+    // From now on, a transaction that is deleted is missing.
+    position = position ?? cursor.deleted
     guard cursor.newest > position ?? 0 else {
       if values.includesBefore { previous = view }
       return
@@ -225,7 +230,7 @@ struct StoreFeed {
       changedProperties: properties ?? [], author: header.author,
       time: Date(timeIntervalSinceReferenceDate: header.timestamp),
       transaction: change.transaction.sequence, index: change.index, isLast: change.isLast,
-      generation: view.snapshot.generation, store: model.space.store,
+      generation: view.snapshot.generation, source: source,
       includesAfter: values.includesAfter)
     let row = try view.row(change.number, entity)
     event.key = row.flatMap { entity.key(in: $0) } ?? entity.key(in: tombstone)

@@ -66,22 +66,25 @@ struct ExportedRow: Encodable {
   let values: [StoredValue]
 
   func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: ImportKey.self)
+    let container = encoder.container(keyedBy: ImportKey.self)
     for (column, value) in zip(columns.columns, values) where !value.isNull || !column.omitsNull {
       let field = ExportedValue(value, column.attribute)
       var keys = column.keys
       if let key = column.key, !value.isNull { keys.append(key) }
-      try container.encode(field, at: keys)
+      var object = container.innermost(of: keys)
+      try object.encode(field, forKey: keys[keys.count - 1])
     }
   }
 }
 
 extension KeyedEncodingContainer where Key == ImportKey {
-  /// Encodes a value in the nested object to which all keys except the last one lead.
-  mutating func encode(_ value: some Encodable, at keys: [ImportKey]) throws {
-    guard keys.count > 1 else { return try encode(value, forKey: keys[0]) }
-    var object = nestedContainer(keyedBy: ImportKey.self, forKey: keys[0])
-    try object.encode(value, at: Array(keys.dropFirst()))
+  /// Returns the container of the object to which all keys except the last one lead.
+  func innermost(of keys: [ImportKey]) -> Self {
+    var inner = self
+    for key in keys.dropLast() {
+      inner = inner.nestedContainer(keyedBy: ImportKey.self, forKey: key)
+    }
+    return inner
   }
 }
 

@@ -25,6 +25,8 @@ struct HistoryCursor {
 
   /// The number of the newest transaction.
   let newest: Int64
+  /// The number of the last deleted transaction, or 0 if there is none.
+  let deleted: Int64
   private let keyspace: KeyspaceReader?
   /// The next changes, in reverse order.
   private var waiting: [Change] = []
@@ -45,7 +47,7 @@ struct HistoryCursor {
     keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
     guard let bounds = try keyspace?.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
     else {
-      newest = 0
+      (newest, deleted) = (0, 0)
       return
     }
     if let known, known < bounds.deleted {
@@ -54,7 +56,7 @@ struct HistoryCursor {
         "Transactions that followed the token have been deleted from the history. Fetch everything "
           + "again, and continue from the newest token.")
     }
-    newest = bounds.next - 1
+    (newest, deleted) = (bounds.next - 1, bounds.deleted)
     let first = max(known ?? 0, bounds.deleted) + 1
     if first <= newest { next = Key(first) }
   }

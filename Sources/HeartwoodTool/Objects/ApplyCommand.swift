@@ -20,8 +20,8 @@ enum ApplyCommand {
     var isComplete = true
     let progress = TerminalProgress()
     try ObjectAccess.withWritableObjects(invocation) { objects in
-      var application = FeedApplication(
-        objects.container, author: invocation[.author] ?? ObjectAccess.author, .overwrite)
+      var receiver = FeedReceiver(
+        objects.container, author: invocation[.author] ?? ObjectAccess.author)
       var pending = Data()
       var isAtEnd = false
       while !isAtEnd {
@@ -30,14 +30,14 @@ enum ApplyCommand {
         pending.append(chunk)
         var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         pending = Data(lines.removeLast())
-        for line in lines where !line.isEmpty { try application.add(line) }
+        for line in lines where !line.isEmpty { try receiver.add(line) }
         if isAtEnd, !pending.isEmpty {
           isComplete = (try? JSONSerialization.jsonObject(with: pending)) != nil
-          if isComplete { try application.add(pending) }
+          if isComplete { try receiver.add(pending) }
         }
         // Events that have arrived do not wait for others.
-        guard isAtEnd || application.isFull || !hasMore(handle) else { continue }
-        let part = try application.apply(isComplete: isAtEnd)
+        guard isAtEnd || receiver.isFull || !hasMore(handle) else { continue }
+        let part = try receiver.apply(isComplete: isAtEnd)
         total += part
         try acknowledge(part.token, invocation)
         progress.show("applying", elementCount: total.appliedCount)

@@ -1,7 +1,25 @@
-package import Foundation
+public import Foundation
 
-/// Applies the events of other stores, in transactions of a limited size.
-package struct FeedApplication {
+/// Applies the events of another store to a container, as they arrive.
+///
+/// ```swift
+/// var receiver = FeedReceiver(copy)
+/// for try await message in socket {
+///   try receiver.add(message)
+///   if let position = try receiver.apply().token { try await socket.acknowledge(position) }
+/// }
+/// ```
+///
+/// The events are those of a ``ChangeFeed`` or of `heartwoodctl follow`, in their order. The store
+/// remembers which of its objects correspond to those of the other store. An object that is not
+/// known yet is found by a unique attribute, or inserted. The store also remembers the last event of
+/// each source, and skips earlier ones, so a feed may be repeated from any earlier position.
+///
+/// The merge policy decides about objects that were edited in this store: the values of the event
+/// count as those of a context that is being saved. `custom` policies merge as
+/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source has changed always get
+/// its objects.
+public struct FeedReceiver {
   private let container: PersistentContainer
   private let author: String?
   private let policy: MergePolicy.Kind
@@ -13,12 +31,21 @@ package struct FeedApplication {
   private var limit = maxEventCount
 
   /// The number of events in a transaction, unless later ones resolve a conflict.
-  package static let maxEventCount = 10_000
+  private static let maxEventCount = 10_000
 
-  package init(_ container: PersistentContainer, author: String?, _ policy: MergePolicy) {
+  /// Creates a receiver.
+  ///
+  /// - Parameters:
+  ///   - container: The container to whose objects the events are applied.
+  ///   - author: The author of the transactions.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
+  ///     all values of an event.
+  public init(
+    _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) {
     self.container = container
     self.author = author
-    self.policy = policy.kind
+    policy = mergePolicy.kind
     decoder.dateDecodingStrategy = ExactDates.decoding
     decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
     decoder.userInfo[FeedPlans.key] = FeedPlans(
@@ -26,12 +53,16 @@ package struct FeedApplication {
   }
 
   /// Whether as many events are waiting as a transaction should have.
-  package var isFull: Bool { waiting.count >= limit }
-
-  /// Adds an event.
   ///
+  /// Programs that call ``apply(isComplete:)`` only now and then use this to limit the memory of
+  /// the waiting events.
+  public var isFull: Bool { waiting.count >= limit }
+
+  /// Adds an event, which ``apply(isComplete:)`` will apply.
+  ///
+  /// - Parameter event: A JSON document.
   /// - Throws: `invalidElement` if it cannot be decoded.
-  package mutating func add(_ event: Data) throws {
+  public mutating func add(_ event: Data) throws {
     addedCount += 1
     do {
       waiting.append(try decoder.decode(FeedElement.self, from: event))
@@ -55,15 +86,22 @@ package struct FeedApplication {
       underlyingError: error)
   }
 
-  /// Applies the waiting events, except those that later ones may make possible.
+  /// Applies the events that have been added, except those that later ones may make possible.
   ///
   /// A unique value can move from one object to another, and a related object that denies a
   /// deletion can be deleted. As the values of all events are those of their generation, this needs
   /// no events beyond those of the same generation.
   ///
   /// - Parameter isComplete: Whether there are no later events.
-  /// - Throws: The errors of ``PersistentContainer/apply(events:author:mergePolicy:)``.
-  package mutating func apply(isComplete: Bool) throws -> FeedReport {
+  /// - Returns: The number of events, and the position in the history of the other store up to which
+  ///   they have been applied, durably if the store's commits are durable.
+  /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
+  ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
+  ///   `historyExpired` if the source was restored to an earlier state; errors of writing. The
+  ///   message names the event. Transactions before the error have been committed.
+  /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
+  ///   events, or more if unique values move between objects.
+  public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
     var report = FeedReport()
     defer { limit = max(Self.maxEventCount, waiting.count * 2) }
     var count = Self.maxEventCount
