@@ -13,26 +13,9 @@ struct ChangeFeedTests {
     container = fixture.container
   }
 
-  /// Saves four transactions with a total of nine changes.
-  private func fill() throws {
-    let context = fixture.context()
-    context.transactionAuthor = "ada"
-    let (ada, car) = (Person(context: context), Car(context: context))
-    (ada.name, car.name, car.owner) = ("Ada", "Volvo", ada)
-    try context.save()
-    (ada.age, ada.nickname) = (36, "Addy")
-    Person(context: context).name = "Bob"
-    try context.save()
-    let club = Club(context: context)
-    club.members = [ada]
-    try context.save()
-    context.delete(ada)
-    try context.save()
-  }
-
   @Test(.mustEnd, .evidence("CF-01"))
   func `a feed contains each change of the history in its order`() async throws {
-    try fill()
+    try fixture.fill()
     let events = try await container.changeFeed(from: .oldestTransaction).all(of: container)
     let history = try container.fetchHistory(after: nil)
     let changes = history.enumerated().flatMap { number, transaction in
@@ -59,7 +42,7 @@ struct ChangeFeedTests {
 
   @Test(.mustEnd, .evidence("CF-01")) func `an event has the envelope of CloudEvents`() async throws
   {
-    try fill()
+    try fixture.fill()
     let events = try await container.changeFeed(from: .oldestTransaction).all(of: container)
     let object = try events[0].object
     #expect(object["specversion"] as? String == "1.0")
@@ -77,7 +60,7 @@ struct ChangeFeedTests {
   }
 
   @Test(.mustEnd, .evidence("CF-02")) func `an event has the same ID in every feed`() async throws {
-    try fill()
+    try fixture.fill()
     let first = try await container.changeFeed(from: .oldestTransaction).all(of: container)
     #expect(Set(first.map(\.id)).count == first.count)
     try fixture.person("Cid")
@@ -131,7 +114,7 @@ struct ChangeFeedTests {
   func `the token of any event continues the feed, or repeats the event's transaction`()
     async throws
   {
-    try fill()
+    try fixture.fill()
     let events = try await container.changeFeed(from: .oldestTransaction).all(of: container)
     for (position, event) in events.enumerated().dropLast() {
       let token = try #require(event.token)
@@ -148,7 +131,7 @@ struct ChangeFeedTests {
     try fixture.person("Zoe")
     let feed = try container.changeFeed(consumer: "search")
     #expect(try container.historyConsumers["search"] == container.currentHistoryToken)
-    try fill()
+    try fixture.fill()
     let events = try await feed.all(of: container)
     for event in events {
       try feed.acknowledge(event)
@@ -167,7 +150,7 @@ struct ChangeFeedTests {
 
   @Test(.mustEnd, .evidence("CF-04"))
   func `the history keeps what a consumer has not acknowledged`() async throws {
-    try fill()
+    try fixture.fill()
     let feed = try container.changeFeed(from: .existingObjects, consumer: "copy")
     let existing = try await feed.all(of: container)
     for event in existing.dropLast() { try feed.acknowledge(event) }
@@ -258,125 +241,6 @@ struct ChangeFeedTests {
     try copy.container.apply(events: [event.json()])
     let again = try await copy.container.changeFeed(from: .oldestTransaction).first(1)[0]
     #expect(again.after?.attributeValues == event.after?.attributeValues)
-  }
-
-  // MARK: Ends
-
-  @Test(.mustEnd, .evidence("CF-06"))
-  func `a feed pins a generation only while it returns its events`() async throws {
-    let id = try fixture.person("Ada")
-    var plain = try container.changeFeed(from: .oldestTransaction).makeAsyncIterator()
-    var both = try container.changeFeed(from: .oldestTransaction, values: .both)
-      .makeAsyncIterator()
-    _ = try await plain.next()
-    try fixture.change(id) { $0.age = 1 }
-    try fixture.change(id) { $0.age = 2 }
-    // The events that remain are those of this generation.
-    let generation = try #require(try await plain.next()).generation
-    try fixture.change(id) { $0.age = 3 }
-    #expect(try container.store.liveGenerations().map(\.generation).contains(generation))
-    #expect(try await plain.next()?.generation == generation)
-    try fixture.waitUntilOnlyNewestIsLive()
-    for _ in 0..<4 { _ = try await both.next() }
-    let newest = try container.store.snapshot().generation
-    try fixture.change(id) { $0.age = 4 }
-    #expect(try container.store.liveGenerations().map(\.generation).contains(newest))
-    _ = try await both.next()
-    try fixture.waitUntilOnlyNewestIsLive()
-    withExtendedLifetime((plain, both)) {}
-  }
-
-  @Test(.spawning, .mustEnd, .evidence("CF-06"))
-  func `a feed does not hold a large transaction in memory`() async {
-    await #expect(processExitsWith: .success) {
-      let fixture = try GraphFixture()
-      let count = TestScale.pick(quick: 300_000, all: 1_000_000)
-      var number = 0
-      try fixture.container.newContext().execute(
-        BatchInsertRequest<Car> { _ in
-          number += 1
-          return number > count
-        })
-      let start = try anonymousByteCount()
-      var seen = 0
-      for try await event in try fixture.container.changeFeed(from: .oldestTransaction) {
-        seen += 1
-        if event.isLast { break }
-        guard seen % 50_000 == 0 else { continue }
-        #expect(try anonymousByteCount() - start < 16 << 20)
-      }
-      #expect(seen == count)
-    }
-  }
-
-  @Test(.mustEnd, .evidence("CF-07")) func `a feed ends with its task and with the store`()
-    async throws
-  {
-    let (container, feed) = (container, try container.changeFeed())
-    let count = { @Sendable in
-      var seen = 0
-      for try await _ in feed { seen += 1 }
-      return seen
-    }
-    let task = Task(operation: count)
-    task.cancel()
-    #expect(try await task.value == 0)
-    let last = Task(operation: count)
-    try fixture.person("Ada")
-    try await Task.sleep(for: .milliseconds(50))
-    _ = try container.store.verify()
-    let other = try PersistentContainer.inMemory(schema: people)
-    let ended = try other.changeFeed()
-    try other.store.close()
-    #expect(try await ended.first(1).isEmpty)
-    last.cancel()
-    #expect(try await last.value <= 1)
-  }
-
-  @Test(.mustEnd, .evidence("CF-07")) func `a feed waits while the store is suspended`()
-    async throws
-  {
-    let scratch = try ScratchDirectory()
-    let container = try PersistentContainer(
-      url: URL(filePath: scratch.path(of: "store")), schema: people)
-    let context = container.newContext()
-    for number in 0..<300 { Person(context: context).name = "p\(number)" }
-    try context.save()
-    var iterator = try container.changeFeed(from: .oldestTransaction).makeAsyncIterator()
-    var ids = [try await iterator.next()?.id]
-    try container.suspend()
-    let resumption = Task {
-      try await Task.sleep(for: .milliseconds(150))
-      try container.resume()
-    }
-    // The generation is gone, but the feed continues within the transaction.
-    for _ in 0..<2 { ids.append(try await iterator.next()?.id) }
-    try await resumption.value
-    #expect(ids == ["1-0", "1-1", "1-2"])
-    var existing = try container.changeFeed(from: .existingObjects).makeAsyncIterator()
-    _ = try await existing.next()
-    try container.suspend()
-    // Some objects have been read already.
-    await #expect(throws: StorageError.self) {
-      while try await existing.next()?.operation == .existing {}
-    }
-    try container.resume()
-    #expect(try container.store.verify().findings.isEmpty)
-  }
-
-  @Test(.mustEnd, .evidence("CF-07"))
-  func `a feed throws an error if its next transactions have been deleted`() async throws {
-    try fill()
-    let events = try await container.changeFeed(from: .oldestTransaction).all(of: container)
-    try container.deleteHistory(before: .distantFuture)
-    let start = try #require(events[0].token)
-    for consumer in [nil, "copy"] {
-      await #expect {
-        try await container.changeFeed(from: .after(start), consumer: consumer).first(1)
-      } throws: {
-        ($0 as? ObjectGraphError)?.kind == .historyExpired
-      }
-    }
   }
 
   @Test(.mustEnd, .evidence("CF-01"), .evidence("ST-08"))

@@ -42,3 +42,22 @@ extension ChangeFeed.Event {
     get throws { try object["data"] as? [String: Any] ?? [:] }
   }
 }
+
+extension GraphFixture {
+  /// Saves four transactions with a total of nine changes.
+  func fill() throws {
+    let context = self.context()
+    context.transactionAuthor = "ada"
+    let (ada, car) = (Person(context: context), Car(context: context))
+    (ada.name, car.name, car.owner) = ("Ada", "Volvo", ada)
+    try context.save()
+    (ada.age, ada.nickname) = (36, "Addy")
+    Person(context: context).name = "Bob"
+    try context.save()
+    let club = Club(context: context)
+    club.members = [ada]
+    try context.save()
+    context.delete(ada)
+    try context.save()
+  }
+}
