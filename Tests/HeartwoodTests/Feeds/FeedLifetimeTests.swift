@@ -44,7 +44,7 @@ struct FeedLifetimeTests {
     let path = scratch.path(of: "store")
     let count = TestScale.pick(quick: 300_000, all: 1_000_000)
     // Another process inserts the objects, so that its memory is not reused.
-    await #expect(processExitsWith: .success) { [path, count] in
+    await #expect(processExitsWith: .success) { [path = path as String, count = count as Int] in
       let container = try PersistentContainer(url: URL(filePath: path), schema: people)
       var number = 0
       try container.newContext().execute(
@@ -54,7 +54,7 @@ struct FeedLifetimeTests {
         })
       try container.store.close()
     }
-    await #expect(processExitsWith: .success) { [path, count] in
+    await #expect(processExitsWith: .success) { [path = path as String, count = count as Int] in
       let container = try PersistentContainer(url: URL(filePath: path), schema: people)
       let start = try anonymousByteCount()
       var seen = 0
