@@ -54,7 +54,11 @@ struct FeedTests {
   }
 
   /// Runs `follow` until it has written all events, and returns them.
-  private func events(_ arguments: String...) throws -> String {
+  ///
+  /// - Parameter change: A closure that is called when it has written the first ones.
+  private func events(
+    _ arguments: String..., then change: () throws -> Void = {}
+  ) throws -> String {
     let file = directory.path(of: "events")
     _ = FileManager.default.createFile(atPath: file, contents: nil)
     let process = Process()
@@ -62,12 +66,18 @@ struct FeedTests {
     process.arguments = ["follow", source.fixture.path] + arguments
     process.standardOutput = try FileHandle(forWritingTo: URL(filePath: file))
     try process.start()
-    var (text, last) = ("", "-")
-    while text != last || text.isEmpty {
-      Thread.sleep(forTimeInterval: 0.3)
-      last = text
-      text = try String(contentsOfFile: file, encoding: .utf8)
+    func wait() throws -> String {
+      var (text, last) = ("", "-")
+      while text != last || text.isEmpty {
+        Thread.sleep(forTimeInterval: 0.3)
+        last = text
+        text = try String(contentsOfFile: file, encoding: .utf8)
+      }
+      return text
     }
+    _ = try wait()
+    try change()
+    let text = try wait()
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     return text
@@ -184,6 +194,31 @@ struct FeedTests {
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
     }.map { $0?["id"] as? String }
     #expect(Set(ids).count == lines.count)
+  }
+
+  @Test func `contains the values before the changes, if they are known`() throws {
+    let text = try events("--consumer", "copy", "--snapshot", "--before") {
+      try source.run("set", "Player/2", "weight=62.5", "--yes").expectFine()
+    }
+    let last = try #require(text.split(separator: "\n").last)
+    let event = try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any]
+    let data = try #require(event?["data"] as? [String: Any])
+    #expect((data["before"] as? [String: Any])?["weight"] as? Double == 10.5)
+    #expect((data["after"] as? [String: Any])?["weight"] as? Double == 62.5)
+  }
+
+  @Test func `is acknowledged up to its last event when it has been applied`() throws {
+    let file = directory.path(of: "input")
+    try Data(events("--snapshot").utf8).write(to: URL(filePath: file))
+    for tag in [7, 8] {
+      try source.run("set", "Player/2", "tag=\(tag)", "--yes").expectFine()
+      try Data(events("--after", "2").utf8).write(to: URL(filePath: file))
+      try target.run("apply", file, "--source", source.fixture.path, "--consumer", "copy")
+        .expectFine()
+    }
+    // Nothing is sent again.
+    try source.run("set", "Player/1", "tag=9", "--yes").expectFine()
+    #expect(try events("--consumer", "copy").split(separator: "\n").count == 1)
   }
 
   @Test(.mustEnd, arguments: TestScale.seeds(quick: 1, all: 3))
