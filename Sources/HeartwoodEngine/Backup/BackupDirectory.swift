@@ -139,7 +139,7 @@ struct BackupDirectory {
     }
   }
 
-  private func missing(_ frame: FrameNumber) -> StorageError {
+  func missing(_ frame: FrameNumber) -> StorageError {
     guard let present = names.last(where: { $0.frame == frame }), let base = present.base else {
       let frames = frames
       let near = [frames.last { $0 < frame }, frames.first { $0 > frame }].compactMap { $0 }
