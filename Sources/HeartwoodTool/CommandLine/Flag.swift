@@ -11,6 +11,8 @@ enum Flag: String, CaseIterable {
   case yes = "--yes"
   case every = "--every"
   case keep = "--keep"
+  case fork = "--fork"
+  case follow = "--follow"
   case after = "--after"
   case author = "--author"
   case consumer = "--consumer"
@@ -52,7 +54,7 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .snapshot, .acknowledge, .yes, .full, .json, .jsonLines,
+    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .acknowledge, .yes, .full, .json, .jsonLines,
       .csv, .markdown,
       .help,
       .version:
@@ -73,6 +75,8 @@ enum Flag: String, CaseIterable {
     case .yes: "make the change"
     case .every: "repeat after this time, such as 10s or 5m, until interrupted"
     case .keep: "thin the restore points, as in 2h,24hourly,30daily"
+    case .fork: "give the new store an identity of its own"
+    case .follow: "wait for more generations, until interrupted"
     case .after: "begin after this transaction of the history"
     case .author: "the author of transactions"
     case .consumer: "begin after what this consumer has acknowledged"

@@ -59,7 +59,7 @@ private struct ReplicaModel {
   }
 
   mutating func step() throws {
-    switch generator.below(20) {
+    switch generator.below(22) {
     case 0..<5: try write()
     case 5: try store.checkpoint()
     case 6: try store.compact()
@@ -70,6 +70,7 @@ private struct ReplicaModel {
     case 11: try closeReader()
     case 12, 13: try hold()
     case 14: release()
+    case 20, 21: try share()
     case 15: if generator.isTrue(in256: 40) { try reboot() }
     case 16, 17: try advance()
     default: try backUp()
@@ -163,8 +164,10 @@ private struct ReplicaModel {
 
   private mutating func open() throws {
     guard reached != nil, readers.count < 3 else { return }
+    // A program may read a replica that it follows itself.
+    let process: any FileSystem = generator.isTrue(in256: 64) ? disk : OtherProcess(disk)
     readers.append(
-      Reader(store: try Store(at: Self.path, options: readerOptions, fileSystem: disk)))
+      Reader(store: try Store(at: Self.path, options: readerOptions, fileSystem: process)))
   }
 
   private mutating func closeReader() throws {
@@ -186,6 +189,14 @@ private struct ReplicaModel {
     readers[number].held.append((snapshot, state))
   }
 
+  /// Pins a generation that another reader holds.
+  private mutating func share() throws {
+    guard !readers.isEmpty, let (snapshot, state) = readers.flatMap(\.held).last else { return }
+    let number = generator.below(readers.count)
+    let second = try readers[number].store.snapshot(at: snapshot.token)
+    readers[number].held.append((second, state))
+  }
+
   private mutating func release() {
     for number in readers.indices where !readers[number].held.isEmpty {
       readers[number].held.remove(at: generator.below(readers[number].held.count))
@@ -194,6 +205,7 @@ private struct ReplicaModel {
 
   private func expectHeld(_ label: String) throws {
     for held in readers.flatMap(\.held) { try held.state.expectSamePages(held.snapshot, label) }
+    #expect(readers.allSatisfy { $0.store.statistics.lastCheckpointError == nil }, "\(label)")
   }
 
   // MARK: The end
