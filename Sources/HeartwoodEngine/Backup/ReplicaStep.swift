@@ -26,16 +26,12 @@ struct ReplicaStep {
       try files.opened.require()
       let old = try core.table.catchUp()
       try requireSuccessor(of: old.point)
-      do throws(StorageError) {
-        let new = try add(to: old)
-        core.table.publishAppended(new)
-        core.table.publishSynced(new.generation)
-      } catch {
-        // Free the space of the images; the next attempt writes them again.
-        files.cache.forgetFrames(from: geometry.next(after: old.generation))
-        files.allocator.reclaim(after: geometry.segment(of: old.generation))
-        throw error
-      }
+      let (new, map) = try prepared(after: old)
+      // If this fails, the new map may be in place, so the images must stay. The next attempt writes
+      // them again.
+      try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
+      core.table.publishAppended(new)
+      core.table.publishSynced(new.generation)
     }
     core.signal.notify()
     // Ignore errors from maintenance, because the generation itself has been added.
@@ -61,7 +57,26 @@ struct ReplicaStep {
     }
   }
 
-  private func add(to old: GenerationState) throws(StorageError) -> GenerationState {
+  /// Returns the new state and its map, after the images have been written and synced.
+  private func prepared(
+    after old: GenerationState
+  ) throws(StorageError) -> (GenerationState, RetainedFrameMap) {
+    do throws(StorageError) {
+      let new = try added(to: old)
+      return (new.state, try map(adding: new.frames, after: old.point))
+    } catch {
+      // Free the space of the images, unless an earlier attempt failed after it had replaced the
+      // map.
+      if let map = try RetainedFrameMap.read(files.log), map.end.frame > old.generation { throw error }
+      files.cache.forgetFrames(from: geometry.next(after: old.generation))
+      files.allocator.reclaim(after: geometry.segment(of: old.generation))
+      throw error
+    }
+  }
+
+  private func added(
+    to old: GenerationState
+  ) throws(StorageError) -> (state: GenerationState, frames: [RetainedFrameMap.RetainedFrame]) {
     let point = header.point
     // Allocate disk space now, so that a checkpoint cannot run out of it.
     try files.pageFile.reserve(point.pageCount, mayHaveBeenCut: true)
@@ -76,9 +91,7 @@ struct ReplicaStep {
     for segment in written.values { try segment.file.sync() }
     // The names of the segments must be durable before the map that refers to them.
     try files.log.syncDirectory()
-    let map = try map(adding: frames, after: old.point)
-    try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
-    return new
+    return (new, frames)
   }
 
   /// Writes the images that the replica does not contain yet to their frames in the log.
