@@ -161,7 +161,7 @@ struct BackupDirectory {
   ) -> String {
     let rest = BackupDirectory(path, names.filter { $0 != damaged }, fileSystem)
     guard let newest = rest.frames.last(where: { $0 <= frame }) else {
-      return rest.frames.first.map { "Generation \($0) and newer ones can still be restored." }
+      return rest.frames.first.map { "Generation \($0) can still be restored." }
         ?? "Nothing can be restored from the other files."
     }
     return "Generation \(newest) can still be restored."
