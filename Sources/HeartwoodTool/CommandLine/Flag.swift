@@ -16,6 +16,7 @@ enum Flag: String, CaseIterable {
   case consumer = "--consumer"
   case acknowledge = "--acknowledge"
   case snapshot = "--snapshot"
+  case once = "--once"
   case sourceStore = "--source"
   case from = "--from"
   case limit = "--limit"
@@ -52,10 +53,8 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .snapshot, .acknowledge, .yes, .full, .json, .jsonLines,
-      .csv, .markdown,
-      .help,
-      .version:
+    case .count, .explain, .skipInvalid, .snapshot, .once, .acknowledge, .yes, .full, .json,
+      .jsonLines, .csv, .markdown, .help, .version:
       nil
     }
   }
@@ -79,6 +78,7 @@ enum Flag: String, CaseIterable {
     case .acknowledge: "acknowledge what has been written"
     case .sourceStore: "acknowledge what has been applied, in this store"
     case .snapshot: "begin with the existing objects"
+    case .once: "end after the changes that exist"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"
     case .explain: "show how the objects would be found"
