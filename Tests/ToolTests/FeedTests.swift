@@ -67,6 +67,15 @@ struct FeedTests {
     try stores.expectEqual("after the restoration")
   }
 
+  @Test func `skips changes that a snapshot contains`() throws {
+    for number in 0..<8 {
+      try source.change { ToolTeam(context: $0).name = "Team \(number)" }
+      try #expect(apply(events("--snapshot")).exitCode == 0)
+      let again = try apply(events("--after", "0"))
+      #expect(again.output.hasPrefix("0 applied, "), "\(again.output)\(again.complaint)")
+    }
+  }
+
   @Test func `deletes an object that is known by its key only`() throws {
     let copy = directory.path(of: "copy")
     try source.run("copy", copy).expectFine()
