@@ -139,7 +139,9 @@ extension StoredObjects {
       values: isDeleted ? nil : try eventValues(of: number, properties),
       author: transaction.content.author, transaction: transaction.number, index: index,
       generation: snapshot.generation.frame)
-    return event(content, number, transaction.content.timestamp)
+    // Rounded down, as the times of generations are: a snapshot is not older than what it contains.
+    let milliseconds = (transaction.content.timestamp.timeIntervalSince1970 * 1000).rounded(.down)
+    return event(content, number, Date(timeIntervalSince1970: milliseconds / 1000))
   }
 
   private func event(

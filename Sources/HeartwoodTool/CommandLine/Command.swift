@@ -112,7 +112,7 @@ enum Command: String, CaseIterable {
     case .browse: [.html, .limit, .at, .named]
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
-    case .follow: [.after, .consumer, .acknowledge, .snapshot]
+    case .follow: [.after, .consumer, .acknowledge, .snapshot, .once]
     case .apply: [.sourceStore, .consumer, .author, .json]
     case .shell: [.at, .named]
     case .export: [.format, .output, .at, .named]
@@ -197,8 +197,9 @@ enum Command: String, CaseIterable {
     case .follow:
       [
         "Prints an event in the format of CloudEvents for each change of an object, and runs until "
-          + "it is interrupted. The values are those of the generation in the event. With --after, "
-          + "it begins with the transactions after that number of the history.",
+          + "it is interrupted, or with --once until it has printed the changes that exist. The "
+          + "values are those of the generation in the event. With --after, it begins with the "
+          + "transactions after that number of the history.",
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
           + "the history keeps the others. A first run with --snapshot begins with all existing "
           + "objects. With --acknowledge, events count as processed when they have been written.",

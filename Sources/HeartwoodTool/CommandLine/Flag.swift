@@ -18,6 +18,7 @@ enum Flag: String, CaseIterable {
   case consumer = "--consumer"
   case acknowledge = "--acknowledge"
   case snapshot = "--snapshot"
+  case once = "--once"
   case sourceStore = "--source"
   case from = "--from"
   case limit = "--limit"
@@ -54,10 +55,8 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .acknowledge, .yes, .full, .json, .jsonLines,
-      .csv, .markdown,
-      .help,
-      .version:
+    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .once, .acknowledge, .yes, .full,
+      .json, .jsonLines, .csv, .markdown, .help, .version:
       nil
     }
   }
@@ -83,6 +82,7 @@ enum Flag: String, CaseIterable {
     case .acknowledge: "acknowledge what has been written"
     case .sourceStore: "acknowledge what has been applied, in this store"
     case .snapshot: "begin with the existing objects"
+    case .once: "end after the changes that exist"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"
     case .explain: "show how the objects would be found"

@@ -26,6 +26,7 @@ enum FollowCommand {
         }
         try output.flush()
         if acknowledges, let consumer { try objects.acknowledge(position, by: consumer) }
+        if invocation.has(.once) { return }
         repeat {
           try output.wait(milliseconds: interval)
         } while try store.snapshot().generation == objects.snapshot.generation
@@ -43,7 +44,13 @@ enum FollowCommand {
     if let known = try consumer.flatMap({ try objects.position(of: $0) }) { return known }
     let newest = try objects.newestTransactionNumber()
     guard invocation.has(.snapshot) else {
-      return try invocation[.after].map { try HistoryCommand.number($0) } ?? newest
+      let position = try invocation[.after].map { try HistoryCommand.number($0) } ?? newest
+      guard position <= newest else {
+        throw ToolFailure.refused(
+          "The history ends with transaction \(newest), before \(position): the store was restored to "
+            + "an earlier state, or is another one. Begin again with --snapshot.")
+      }
+      return position
     }
     try objects.forEachExistingObject(newest) { try output.line(try JSONText.line(of: $0)) }
     return newest
