@@ -63,6 +63,7 @@ struct Session {
     case .scaling: try scale()
     case .pinnedImport: try importWhilePinned(workload)
     case .liveResults: try takeOverChanges(workload)
+    case .feed: try followChanges(workload)
     case .redb: try runRedbTable()
     case .ycsbA, .ycsbB, .ycsbC, .ycsbD, .ycsbE, .ycsbF: try runYCSB(workload)
     case .uniformReads: add(workload, "reads/s", try entries.runReads(workload))
@@ -262,6 +263,18 @@ extension Session {
 
 /// Adds lines to the table.
 extension Session {
+  private mutating func followChanges(_ workload: Workload) throws {
+    let name = workload.rawValue
+    let stores = StoreDirectory.graph(name)
+    let outcome = try FeedRates(graph.quakes, options.store, progress)
+      .run(in: directory.path + "/" + stores)
+    try directory.remove(stores)
+    hash = fold(hash, outcome.hash)
+    add(name + "-out", "changes/s", outcome.out)
+    add(name + "-in", "changes/s", outcome.into)
+    notes.append("\(name): \(outcome.summary)")
+  }
+
   /// Adds a line for Heartwood only.
   private mutating func add(
     _ name: String, _ unit: String, _ slices: Slices, shareOfIdle: Double? = nil,

@@ -37,6 +37,7 @@ enum Workload: String, CaseIterable {
   case ordersMembers = "graph-orders-members"
   case ordersUpdate = "graph-orders-update"
   case liveResults = "live-results"
+  case feed
   case pinnedImport = "pinned-import"
   case redb = "redb"
   case ycsbA = "ycsb-a"
@@ -92,6 +93,7 @@ enum Workload: String, CaseIterable {
     case .ordersMembers: "sums over the orders of each customer, through the relationship"
     case .ordersUpdate: "changes of 10,000 orders in one save, durable"
     case .liveResults: "updating a list after 100 changed rows, and a thousand lists after 10,000"
+    case .feed: "changes of a feed, as JSON documents, and their application to another store"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .redb: "redb's published table: 24-byte keys, 150-byte values, in --entries entries"
     case .ycsbA: "YCSB A: half reads, half updates of 1,000-byte records"

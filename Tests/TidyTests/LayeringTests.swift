@@ -41,7 +41,7 @@ struct LayeringTests {
         // properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
         ["Fetching"], ["Saving"], ["Batches"], ["Importing"], ["LiveResults"], ["Container"],
-        ["Inspection"],
+        ["Feeds"], ["Inspection"],
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]

@@ -137,7 +137,8 @@ extension PersistentContainer {
     try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
   }
 
-  private func requireOwn(
+  /// - Throws: `foreignStore` if the token covers none of the stores.
+  func requireOwn(
     _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {
     guard attachedStores.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
@@ -179,6 +180,21 @@ extension PersistentContainer {
     for attached in attachedStores {
       let sequence = token?.sequence(of: attached.model.space.store)
       try attached.store.write { try registerConsumer(name, at: sequence, $0) }
+    }
+  }
+
+  /// Moves a consumer to the position of a token in each store where that is later than its own.
+  ///
+  /// - Throws: `historyExpired` if transactions that followed the token have been deleted; errors
+  ///   from writing the store.
+  package func advanceHistoryConsumer(_ name: String, to token: PersistentHistoryToken) throws {
+    for attached in group.attachedStores {
+      guard let sequence = token.sequence(of: attached.model.space.store) else { continue }
+      try attached.store.write { transaction in
+        let known = try HistoryConsumers.all(in: transaction)[name]
+        guard known.map({ $0 < sequence }) ?? true else { return }
+        try registerConsumer(name, at: sequence, transaction)
+      }
     }
   }
 

@@ -71,12 +71,20 @@ struct ExportedRow: Encodable {
       let field = ExportedValue(value, column.attribute)
       var keys = column.keys
       if let key = column.key, !value.isNull { keys.append(key) }
-      var object = container
-      for key in keys.dropLast() {
-        object = object.nestedContainer(keyedBy: ImportKey.self, forKey: key)
-      }
+      var object = container.innermost(of: keys)
       try object.encode(field, forKey: keys[keys.count - 1])
     }
+  }
+}
+
+extension KeyedEncodingContainer where Key == ImportKey {
+  /// Returns the container of the object to which all keys except the last one lead.
+  func innermost(of keys: [ImportKey]) -> Self {
+    var inner = self
+    for key in keys.dropLast() {
+      inner = inner.nestedContainer(keyedBy: ImportKey.self, forKey: key)
+    }
+    return inner
   }
 }
 

@@ -56,23 +56,23 @@ extension ImportReport {
     }
   }
 
+  /// Returns the reason for an error, without the path of the value.
+  static func reason(of error: any Error) -> String {
+    if let error = error as? ObjectGraphError { return error.message }
+    switch error as? DecodingError {
+    case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
+      .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
+      return context.debugDescription.isEmpty ? "\(error)" : context.debugDescription
+    default: return "\(error)"
+    }
+  }
+
   /// Returns the error to throw for an element that cannot be imported.
   static func invalid(_ position: Int, _ error: any Error) -> any Error {
-    var reason = "\(error)"
-    if let error = error as? ObjectGraphError {
-      if error.kind == .invalidElement { return error }
-      reason = error.message
-    } else {
-      switch error as? DecodingError {
-      case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?,
-        .keyNotFound(_, let context)?, .dataCorrupted(let context)?:
-        if !context.debugDescription.isEmpty { reason = context.debugDescription }
-      default: break
-      }
-    }
+    if let error = error as? ObjectGraphError, error.kind == .invalidElement { return error }
     return ObjectGraphError(
       .invalidElement,
-      "\(path(of: error, position)) cannot be imported: \(reason) Nothing was saved. Correct the "
-        + "element, or skip invalid elements.", underlyingError: error)
+      "\(path(of: error, position)) cannot be imported: \(reason(of: error)) Nothing was saved. "
+        + "Correct the element, or skip invalid elements.", underlyingError: error)
   }
 }

@@ -145,17 +145,8 @@ struct StoredImport {
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> (change: RowChange, isNew: Bool) {
     if let known = try existing(entity, with: value, of: property) { return (known, false) }
-    guard !entity.isAbstract else {
-      throw ObjectGraphError(
-        .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
-    }
-    let storage = run.model.storage(of: entity)
-    var values = entity.properties.map(\.initialValue)
-    values[property.slot] = value
-    let change = RowChange(
-      try run.rows.nextNumber(storage), storage, before: nil, after: values)
-    change.isNew = true
-    run.changes.add(change)
+    let change = try run.insert(entity)
+    change.after[property.slot] = value
     return (change, true)
   }
 

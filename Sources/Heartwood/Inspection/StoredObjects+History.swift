@@ -19,24 +19,6 @@ extension StoredObjects {
     return merge.transactions().map { Transaction(number: $0.sequence, content: $0) }
   }
 
-  /// Returns the number of the last transaction that a consumer has processed, or `nil` if it is
-  /// not registered.
-  package func position(of consumer: String) throws -> Int64? {
-    try container.historyConsumers[consumer]?.sequence(of: model.space.store)
-  }
-
-  /// Records that a consumer has processed a transaction and all earlier ones.
-  package func acknowledge(_ number: Int64, by consumer: String) throws {
-    if let known = try position(of: consumer), known >= number { return }
-    try container.registerHistoryConsumer(
-      consumer, at: PersistentHistoryToken(store: model.space.store, sequence: number))
-  }
-
-  /// The number of the newest transaction of this generation, or 0 if none has ever been recorded.
-  package func newestTransactionNumber() throws -> Int64 {
-    try HistoryReader(snapshot, model).newestToken()?.sequence(of: model.space.store) ?? 0
-  }
-
   /// Returns the versions of an object that are known from readable generations and the history,
   /// oldest first.
   package func versions(of id: ManagedObjectID) throws -> [ObjectVersion] {
@@ -82,5 +64,17 @@ extension StoredObjects {
     return try container.changes(
       from: QueryGenerationToken(generation: snapshot.token),
       to: QueryGenerationToken(generation: other.snapshot.token))
+  }
+}
+
+extension PersistentContainer {
+  /// Returns the token for the position after a transaction of the only store.
+  package func historyToken(after number: Int64) -> PersistentHistoryToken {
+    PersistentHistoryToken(store: group.first.model.space.store, sequence: number)
+  }
+
+  /// Returns the number of the last transaction of the only store, or 0.
+  package func newestTransactionNumber() throws -> Int64 {
+    try currentHistoryToken?.sequence(of: group.first.model.space.store) ?? 0
   }
 }

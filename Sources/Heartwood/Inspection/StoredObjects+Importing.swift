@@ -37,7 +37,7 @@ extension StoredObjects {
     context.transactionAuthor = author
     var report = ImportReport()
     _ = try context.write { transaction in
-      let request = StoredEdit(phrase: "imported \(entity.name)") { _ in }
+      let request = RowEdit(phrase: "imported \(entity.name)") { _ in }
       var work = StoredImport(BatchRun(context, transaction, request))
       var rows: any ImportedRows =
         switch source {

@@ -214,14 +214,3 @@ extension StoredValue {
     }
   }
 }
-
-extension ManagedObjectID {
-  /// The number of the object within its entity.
-  package var row: Int64 { number.row }
-
-  /// The number of the object in its store.
-  package var bits: Int64 { number.bits }
-
-  /// The ID within its store, as in `Team/12`.
-  package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
-}

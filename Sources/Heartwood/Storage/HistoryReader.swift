@@ -24,37 +24,15 @@ struct HistoryReader {
         .foreignStore,
         "The token belongs to the history of another store. Use a token of this store.")
     }
-    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace),
-      let bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
-    else { return [] }
-    if let known, known < bounds.deleted {
-      throw ObjectGraphError(
-        .historyExpired,
-        "Transactions that followed the token have been deleted from the history. Fetch everything "
-          + "again, and continue from the newest token.")
-    }
+    var cursor = try HistoryCursor(snapshot, after: known)
     var result: [PersistentHistoryTransaction] = []
-    var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
-    let first = max(known ?? 0, bounds.deleted) + 1
-    try keyspace.forEach(from: Key(first)) { key, value in
-      let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
-      let bytes = value.copy
-      if chunk == 0 {
-        if let open { result.append(transaction(open)) }
-        open = (sequence, try HistoryHeader(bytes), [])
-      } else {
-        guard open?.sequence == sequence else {
-          throw StorageError(
-            .corrupt,
-            "The history contains changes that have no transaction header. Restore a backup.")
-        }
-        try HistoryFormat.forEachChange(bytes) { number, change in
-          if let change = self.change(number, change) { open?.changes.append(change) }
-        }
-      }
-      return true
+    var changes: [PersistentHistoryChange] = []
+    while let next = try cursor.nextChange() {
+      if let change = change(next.number, next.change) { changes.append(change) }
+      guard next.isLast else { continue }
+      result.append(transaction(next.transaction, changes))
+      changes = []
     }
-    if let open { result.append(transaction(open)) }
     return result
   }
 
@@ -74,13 +52,13 @@ struct HistoryReader {
   }
 
   private func transaction(
-    _ found: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])
+    _ found: HistoryCursor.Transaction, _ changes: [PersistentHistoryChange]
   ) -> PersistentHistoryTransaction {
     PersistentHistoryTransaction(
       token: PersistentHistoryToken(store: model.space.store, sequence: found.sequence),
       author: found.header.author, contextName: found.header.contextName,
       timestamp: Date(timeIntervalSinceReferenceDate: found.header.timestamp),
-      processID: found.header.processID, changes: found.changes, base: found.header.base,
+      processID: found.header.processID, changes: changes, base: found.header.base,
       store: model.space.store, sequence: found.sequence)
   }
 

@@ -91,3 +91,14 @@ extension ManagedObjectID: CustomStringConvertible {
   /// The ID as a URI.
   public var description: String { uriRepresentation.absoluteString }
 }
+
+extension ManagedObjectID {
+  /// The number of the object within its entity.
+  package var row: Int64 { number.row }
+
+  /// The number of the object in its store.
+  package var bits: Int64 { number.bits }
+
+  /// The ID within its store, as in `Team/12`.
+  package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
+}

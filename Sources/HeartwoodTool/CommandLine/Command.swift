@@ -112,7 +112,7 @@ enum Command: String, CaseIterable {
     case .browse: [.html, .limit, .at, .named]
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
-    case .follow: [.after, .consumer, .acknowledge, .snapshot, .once]
+    case .follow: [.after, .consumer, .acknowledge, .snapshot, .before, .once]
     case .apply: [.sourceStore, .consumer, .author, .json]
     case .shell: [.at, .named]
     case .export: [.format, .output, .at, .named]
@@ -203,13 +203,16 @@ enum Command: String, CaseIterable {
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
           + "the history keeps the others. A first run with --snapshot begins with all existing "
           + "objects. With --acknowledge, events count as processed when they have been written.",
+        "With --before, events also contain the values of the generation that was read before "
+          + "theirs. They are missing for changes that were committed before the command began.",
       ]
     case .apply:
       [
         "FILE, or standard input if it is -, contains the events. The store remembers which of its "
           + "objects they are about; an object that is not known yet is found by a unique "
           + "attribute, or inserted. Events that were applied before are skipped, so they may be "
-          + "repeated after an interruption. What arrives at once is one transaction.",
+          + "repeated after an interruption. What arrives at once is one transaction, of at most "
+          + "10,000 events.",
         "With --source and --consumer, applied events are acknowledged in the store from which "
           + "they come, so that follow continues there.",
       ]
@@ -339,7 +342,7 @@ enum Command: String, CaseIterable {
     case .browse: "heartwoodctl browse ~/data/shop --html shop.html"
     case .history: "heartwoodctl history ~/data/shop --limit 20"
     case .diff: "heartwoodctl diff ~/data/shop before-import"
-    case .follow: "heartwoodctl follow ~/data/shop | jq .values"
+    case .follow: "heartwoodctl follow ~/data/shop | jq .data.after"
     case .apply: "heartwoodctl apply ~/data/copy events.jsonl"
     case .shell: "heartwoodctl shell ~/data/shop"
     case .export: "heartwoodctl export ~/data/shop Order --format csv --output orders.csv"

@@ -19,6 +19,7 @@ enum Flag: String, CaseIterable {
   case acknowledge = "--acknowledge"
   case snapshot = "--snapshot"
   case once = "--once"
+  case before = "--before"
   case sourceStore = "--source"
   case from = "--from"
   case limit = "--limit"
@@ -55,8 +56,8 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .once, .acknowledge, .yes, .full,
-      .json, .jsonLines, .csv, .markdown, .help, .version:
+    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .before, .once, .acknowledge, .yes,
+      .full, .json, .jsonLines, .csv, .markdown, .help, .version:
       nil
     }
   }
@@ -83,6 +84,7 @@ enum Flag: String, CaseIterable {
     case .sourceStore: "acknowledge what has been applied, in this store"
     case .snapshot: "begin with the existing objects"
     case .once: "end after the changes that exist"
+    case .before: "also print the values before each change, if they are known"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"
     case .explain: "show how the objects would be found"

@@ -16,35 +16,30 @@ enum ApplyCommand {
       throw ToolFailure.usage("--source STORE and --consumer NAME belong together.")
     }
     let handle = try InputFile.handle(invocation.required(.file))
-    var total = StoredObjects.FeedReport()
+    var total = FeedReport()
     var isComplete = true
     let progress = TerminalProgress()
     try ObjectAccess.withWritableObjects(invocation) { objects in
+      var receiver = FeedReceiver(
+        objects.container, author: invocation[.author] ?? ObjectAccess.author)
       var pending = Data()
-      var events: [Data] = []
       var isAtEnd = false
       while !isAtEnd {
         let chunk = try read(handle)
         isAtEnd = chunk.isEmpty
         pending.append(chunk)
-        // All events that have arrived form one transaction, which does not wait for more.
         var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         pending = Data(lines.removeLast())
-        events += lines.filter { !$0.isEmpty }.map { Data($0) }
+        for line in lines where !line.isEmpty { try receiver.add(line) }
         if isAtEnd, !pending.isEmpty {
           isComplete = (try? JSONSerialization.jsonObject(with: pending)) != nil
-          if isComplete { events.append(pending) }
+          if isComplete { try receiver.add(pending) }
         }
-        guard !events.isEmpty else { continue }
-        do {
-          let part = try objects.applyEvents(
-            events, author: invocation[.author] ?? ObjectAccess.author)
-          total += part
-          try acknowledge(part.lastTransaction, invocation)
-          events = []
-        } catch let error as ObjectGraphError where !isAtEnd && error.mayBeResolved {
-          // The next events may free the unique value, or delete the related objects.
-        }
+        // Events that have arrived do not wait for others.
+        guard isAtEnd || receiver.isFull || !hasMore(handle) else { continue }
+        let part = try receiver.apply(isComplete: isAtEnd)
+        total += part
+        try acknowledge(part.token, invocation)
         progress.show("applying", elementCount: total.appliedCount)
       }
     }
@@ -65,13 +60,21 @@ enum ApplyCommand {
   }
 
   /// Records in the source store that its events have been applied.
-  private static func acknowledge(_ transaction: Int64?, _ invocation: Invocation) throws {
-    guard let transaction, let source = invocation[.sourceStore],
-      let consumer = invocation[.consumer]
+  private static func acknowledge(
+    _ position: PersistentHistoryToken?, _ invocation: Invocation
+  ) throws {
+    guard let position, let source = invocation[.sourceStore], let consumer = invocation[.consumer]
     else { return }
     try StoreAccess.withStore(source, for: .writing) { store in
-      try StoredObjects(store, at: store.snapshot()).acknowledge(transaction, by: consumer)
+      try StoredObjects(store, at: store.snapshot()).container
+        .advanceHistoryConsumer(consumer, to: position)
     }
+  }
+
+  /// Returns whether more bytes, or the end, can be read without waiting.
+  private static func hasMore(_ handle: FileHandle) -> Bool {
+    var input = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&input, 1, 0) > 0
   }
 
   /// Returns the bytes that are available, or none at the end.
@@ -85,13 +88,5 @@ enum ApplyCommand {
           "The events could not be read (\(String(cString: strerror(errno)))). Try again.")
       }
     }
-  }
-}
-
-extension ObjectGraphError {
-  /// Whether events that cannot be applied alone may be applicable together with later ones.
-  fileprivate var mayBeResolved: Bool {
-    let kind = (underlyingError as? ObjectGraphError)?.kind ?? kind
-    return kind == .constraintConflict || kind == .deniedDelete
   }
 }

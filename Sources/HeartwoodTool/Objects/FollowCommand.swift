@@ -1,4 +1,3 @@
-import Foundation
 import Heartwood
 import HeartwoodEngine
 
@@ -14,45 +13,68 @@ enum FollowCommand {
       throw ToolFailure.usage("--acknowledge needs --consumer NAME.")
     }
     try StoreAccess.withStore(invocation.path, for: acknowledges ? .writing : .reading) { store in
-      var objects = try StoredObjects(store, at: store.snapshot())
-      var position = try start(objects, consumer, invocation, output)
+      var position: PersistentHistoryToken?
       while true {
-        for transaction in try objects.history(after: position) {
-          for (index, change) in transaction.content.changes.enumerated() {
-            let event = try objects.event(for: change, index, of: transaction)
-            try output.line(try JSONText.line(of: event))
-          }
-          position = transaction.number
+        let container = try StoredObjects(store, at: store.snapshot()).container
+        let start = try start(container, position, consumer, invocation)
+        if case .after(let token) = start { position = token }
+        let feed = try container.changeFeed(
+          from: start, values: invocation.has(.before) ? .both : .after)
+        let isOver = try follow(feed, &position, once: invocation.has(.once), output) { position in
+          guard acknowledges, let consumer else { return }
+          try container.advanceHistoryConsumer(consumer, to: position)
         }
-        try output.flush()
-        if acknowledges, let consumer { try objects.acknowledge(position, by: consumer) }
-        if invocation.has(.once) { return }
-        repeat {
-          try output.wait(milliseconds: interval)
-        } while try store.snapshot().generation == objects.snapshot.generation
-        objects = try StoredObjects(store, at: store.snapshot())
+        if isOver { return }
       }
     }
   }
 
-  /// Returns the transaction after which the changes begin.
+  /// Prints events until the model of the store changes, and moves the position.
   ///
-  /// With `--snapshot`, prints the existing objects first, unless the consumer is known.
+  /// - Parameter once: Whether to end after the changes that exist.
+  /// - Returns: Whether it has ended for that reason.
+  private static func follow(
+    _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
+    _ acknowledge: (PersistentHistoryToken) throws -> Void
+  ) throws -> Bool {
+    var reader = try feed.reader()
+    while true {
+      let generation = try feed.store.snapshot().generation
+      do {
+        while let event = try reader.next() {
+          try output.write(event.json())
+          try output.line()
+          position = event.token ?? position
+        }
+      } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
+        return false
+      }
+      try output.flush()
+      if let position { try acknowledge(position) }
+      if once { return true }
+      repeat {
+        try output.wait(milliseconds: interval)
+      } while try feed.store.snapshot().generation == generation
+    }
+  }
+
+  /// Returns where the events begin: at the position of the consumer, if it is known.
   private static func start(
-    _ objects: StoredObjects, _ consumer: String?, _ invocation: Invocation, _ output: Output
-  ) throws -> Int64 {
-    if let known = try consumer.flatMap({ try objects.position(of: $0) }) { return known }
-    let newest = try objects.newestTransactionNumber()
-    guard invocation.has(.snapshot) else {
-      let position = try invocation[.after].map { try HistoryCommand.number($0) } ?? newest
-      guard position <= newest else {
+    _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
+    _ invocation: Invocation
+  ) throws -> ChangeFeed.Start {
+    if let position { return .after(position) }
+    if let consumer, let known = try container.historyConsumers[consumer] { return .after(known) }
+    if invocation.has(.snapshot) { return .existingObjects }
+    if let after = try invocation[.after].map({ try HistoryCommand.number($0) }) {
+      let newest = try container.newestTransactionNumber()
+      guard after <= newest else {
         throw ToolFailure.refused(
-          "The history ends with transaction \(newest), before \(position): the store was restored to "
+          "The history ends with transaction \(newest), before \(after): the store was restored to "
             + "an earlier state, or is another one. Begin again with --snapshot.")
       }
-      return position
+      return .after(container.historyToken(after: after))
     }
-    try objects.forEachExistingObject(newest) { try output.line(try JSONText.line(of: $0)) }
-    return newest
+    return try container.currentHistoryToken.map { .after($0) } ?? .oldestTransaction
   }
 }

@@ -1,17 +1,3 @@
-/// A request that changes rows of entities without classes, under the rules of the model.
-///
-/// Unique constraints, delete rules, derived attributes, indexes and the history work as in a save.
-struct StoredEdit: ExecutableBatch {
-  let phrase: String
-  let body: (inout BatchRun) throws -> Void
-
-  var objectType: ManagedObject.Type { ManagedObject.self }
-  var resultType: BatchResultType { .statusOnly }
-  var changesRelationships: Bool { true }
-
-  func execute(_ run: inout BatchRun) throws { try body(&run) }
-}
-
 /// The difference between two states of an object.
 package struct ObjectDifference: Encodable, Sendable {
   package let id: String
@@ -92,7 +78,7 @@ extension StoredObjects {
     context.transactionAuthor = author
     do {
       _ = try context.write { transaction in
-        var run = BatchRun(context, transaction, StoredEdit(phrase: phrase, body: body))
+        var run = BatchRun(context, transaction, RowEdit(phrase: phrase, body: body))
         try body(&run)
         try run.changes.write()
         var numbers = Set(run.changes.list.map(\.number))

@@ -4,13 +4,13 @@ import Foundation
 final class FeedPlans: @unchecked Sendable {
   // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
   // the plans.
-  private let schema: Schema.Content
+  private let schemas: [Schema.Content]
   private var plans: [String: ImportPlan] = [:]
 
   // swift-format-ignore: NeverForceUnwrap
   static let key = CodingUserInfoKey(rawValue: "plans")!
 
-  init(_ schema: Schema.Content) { self.schema = schema }
+  init(_ schemas: [Schema.Content]) { self.schemas = schemas }
 
   static func of(_ decoder: any Decoder) -> FeedPlans {
     guard let plans = decoder.userInfo[key] as? FeedPlans else {
@@ -22,22 +22,30 @@ final class FeedPlans: @unchecked Sendable {
   /// Returns the plan for the entity with the given name, or `nil` if there is none.
   func plan(_ name: String) throws -> ImportPlan? {
     if let known = plans[name] { return known }
-    guard let entity = schema.entity(named: name) else { return nil }
-    let new = try ImportPlan(entity, schema)
-    plans[name] = new
-    return new
+    for schema in schemas {
+      guard let entity = schema.entity(named: name) else { continue }
+      let new = try ImportPlan(entity, schema)
+      plans[name] = new
+      return new
+    }
+    return nil
   }
 }
 
-/// A ``ChangeEvent`` that is applied to another store.
+/// A ``ChangeFeed/Event`` that is applied to another store.
 struct FeedElement: Decodable {
+  let id: String
   /// The store from which the event comes.
   let source: String
   /// The object's ID in that store, or `nil` if the event is not about an object.
   let subject: String?
-  let operation: ChangeEvent.Operation
+  let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
+  /// Whether the transaction, or the existing objects, end with this event.
+  let isLast: Bool
+  /// The generation that contains the values.
+  let generation: Int64
   /// The time of the transaction in milliseconds since 1970, or that of the generation to which
   /// existing objects belong.
   let time: Int64
@@ -45,20 +53,31 @@ struct FeedElement: Decodable {
   private(set) var key: StoredValue?
   /// The object's entity, or `nil` if the event is not about an object.
   let entity: EntityDescription?
+  /// The names of the properties that changed, or `nil` if all of them count as changed.
+  private(set) var changed: Set<String>?
   /// The values, or `nil` if the object did not exist any more.
   private(set) var values: FeedValues?
 
-  /// Adds the relationships of an earlier event about the same object, because an event has only
-  /// those that its transaction changed.
-  mutating func complete(from earlier: FeedElement) { values?.add(earlier.values?.targets ?? []) }
+  /// Adds the changes of an earlier event about the same object, because an event has only the
+  /// to-many relationships that its transaction changed.
+  mutating func complete(from earlier: FeedElement) {
+    values?.add(earlier.values?.targets ?? [])
+    changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }
+  }
+
+  /// The event in messages, such as `Event 2-1 about Team/1`.
+  var name: String { "Event \(id)" + (subject.map { " about \($0)" } ?? "") }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: ImportKey.self)
+    id = try container.decode(String.self, forKey: ImportKey("id"))
     source = try container.decode(String.self, forKey: ImportKey("source"))
     let data = try container.nestedContainer(keyedBy: ImportKey.self, forKey: ImportKey("data"))
-    operation = try data.decode(ChangeEvent.Operation.self, forKey: ImportKey("operation"))
+    operation = try data.decode(ChangeFeed.Event.Operation.self, forKey: ImportKey("operation"))
     transaction = try data.decode(Int64.self, forKey: ImportKey("transaction"))
     index = try data.decode(Int64.self, forKey: ImportKey("index"))
+    isLast = try data.decodeIfPresent(Bool.self, forKey: ImportKey("last")) ?? false
+    generation = try data.decode(Int64.self, forKey: ImportKey("generation"))
     time = try container.decode(Date.self, forKey: ImportKey("time")).milliseconds
     guard operation != .complete else {
       (subject, entity, values) = (nil, nil, nil)
@@ -74,7 +93,19 @@ struct FeedElement: Decodable {
           debugDescription: "The store has no entity named \(name)."))
     }
     entity = plan.entity
-    values = try Self.container("values", in: data).map { try FeedValues(plan, $0) }
+    if operation == .updated {
+      changed = Set(try data.decode([String].self, forKey: ImportKey("properties")))
+    }
+    if operation != .deleted {
+      guard data.contains(ImportKey("after")) else {
+        throw DecodingError.keyNotFound(
+          ImportKey("after"),
+          DecodingError.Context(
+            codingPath: data.codingPath,
+            debugDescription: "The feed lacks the values after the changes."))
+      }
+      values = try Self.container("after", in: data).map { try FeedValues(plan, $0) }
+    }
     key = try Self.key(of: plan.entity, in: data)
   }
 

@@ -1,0 +1,18 @@
+extension BatchRun {
+  /// Adds a change that inserts an object with the initial values of its entity.
+  ///
+  /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if there are no more row IDs.
+  func insert(_ entity: EntityDescription) throws -> RowChange {
+    guard !entity.isAbstract else {
+      throw ObjectGraphError(
+        .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
+    }
+    let storage = model.storage(of: entity)
+    let change = RowChange(
+      try rows.nextNumber(storage), storage, before: nil,
+      after: entity.properties.map(\.initialValue))
+    change.isNew = true
+    changes.add(change)
+    return change
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+
+extension ChangeFeed {
+  /// The values of an object in one generation.
+  ///
+  /// They contain all attributes that are not derived, the to-one relationships, and those to-many
+  /// relationships that changed and that the inverse does not determine. The values of a deleted
+  /// object whose generation cannot be read contain only the attributes that the history preserves.
+  public struct Values: Sendable {
+    let entity: FeedEntity
+    /// The values of the attributes, in the order of the entity.
+    let attributes: [StoredValue?]
+    /// The targets of the to-one relationships, in the order of the entity.
+    let references: [Reference?]
+    /// The members of to-many relationships.
+    let lists: [(property: FeedEntity.Property, members: [Reference])]
+
+    /// The values of the attributes, by name.
+    ///
+    /// - Complexity: O(attributes).
+    public var attributeValues: [String: StoredValue] {
+      let named = zip(entity.attributes, attributes).compactMap { field, value in
+        value.map { (field.description.name, $0) }
+      }
+      return Dictionary(named) { first, _ in first }
+    }
+
+    /// The targets of the to-one relationships that have one, by name.
+    ///
+    /// - Complexity: O(to-one relationships).
+    public var referencedObjects: [String: ManagedObjectID] {
+      let named = zip(entity.references, references).compactMap { field, target in
+        target.map { (field.description.name, $0.id) }
+      }
+      return Dictionary(named) { first, _ in first }
+    }
+
+    /// The members of the to-many relationships that the event contains, by name.
+    ///
+    /// - Complexity: O(members).
+    public var members: [String: [ManagedObjectID]] {
+      Dictionary(lists.map { ($0.property.description.name, $0.members.map(\.id)) }) {
+        first, _ in first
+      }
+    }
+
+    /// The value of the attribute with the given name, or `nil` if the values do not contain it.
+    ///
+    /// - Complexity: O(attributes).
+    public subscript(name: String) -> StoredValue? {
+      entity.attributes.firstIndex { $0.description.name == name }.flatMap { attributes[$0] }
+    }
+  }
+
+  /// A unique attribute and its value, by which programs know an object.
+  public struct Key: Sendable {
+    let property: PropertyDescription
+    /// The value of the attribute.
+    public let value: StoredValue
+
+    /// The name of the attribute.
+    public var name: String { property.name }
+  }
+}
+
+/// An object to which another one refers, in an event.
+struct Reference: Sendable {
+  let id: ManagedObjectID
+  let key: ChangeFeed.Key?
+}
+
+/// An entity in the events of a feed.
+final class FeedEntity: Sendable {
+  /// A property, and the JSON keys that lead to its value.
+  struct Property: Sendable {
+    let description: PropertyDescription
+    let keys: [ImportKey]
+
+    fileprivate init(_ description: PropertyDescription) {
+      self.description = description
+      keys = description.importKeys
+    }
+  }
+
+  let storage: EntityStorage
+  /// The unique attribute by which programs know the objects, or `nil` if there is none.
+  let key: PropertyDescription?
+  /// The attributes that are not derived.
+  let attributes: [Property]
+  let references: [Property]
+  /// The to-many relationships whose members or order the inverse does not determine, and the
+  /// keyspaces that list the members.
+  let lists: [(property: Property, keyspace: String)]
+
+  init(_ storage: EntityStorage, _ model: StoreModel) {
+    self.storage = storage
+    let entity = storage.entity
+    key = entity.referringAttribute
+    let derived = Set(entity.derived.map(\.slot))
+    attributes = entity.properties.filter { $0.isAttribute && !derived.contains($0.slot) }
+      .map { Property($0) }
+    references = entity.relationships.filter(\.isReference).map { Property($0) }
+    lists = entity.relationships.filter { property in
+      guard case .toMany(let isOrdered) = property.kind else { return false }
+      return isOrdered || entity.inverses[property.slot]?.property.isReference != true
+    }.map { (Property($0), model.memberKeyspace($0, of: entity)) }
+  }
+}

@@ -1,0 +1,263 @@
+import Foundation
+
+/// A sequence of events for the changes to a container's objects, by any context or process, in the
+/// order of the commits.
+///
+/// ```swift
+/// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
+/// for try await event in feed {
+///   try index.update(event)
+///   try feed.acknowledge(event)
+/// }
+/// ```
+///
+/// Events are read when the loop asks for them, so a slow loop needs no memory. It holds only the
+/// generation that it reads. Each iteration of the sequence is a separate one.
+///
+/// A feed delivers each change at least once. With a consumer, it begins after the transactions
+/// that have been acknowledged, and the history keeps the others. Events have the same
+/// ``Event/id`` each time, so that a program can recognize repeated ones.
+///
+/// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
+/// it waits. It throws `historyExpired` if the next transactions have been deleted, and
+/// `incompatibleSchema` if another process has changed the model of the store.
+///
+/// Changes that are not in the history are left out: see ``ContainerOptions/tracksHistory``.
+public struct ChangeFeed: AsyncSequence, Sendable {
+  /// A change to an object.
+  public typealias Element = Event
+  /// Any error of reading the store.
+  public typealias Failure = any Error
+
+  /// The position at which a feed begins.
+  public enum Start: Sendable {
+    /// After the newest transaction.
+    case now
+    /// With an event for each object of the newest generation, followed by the changes since then.
+    case existingObjects
+    /// With the oldest transaction in the history.
+    case oldestTransaction
+    /// After a token. For a store that it does not cover, with the oldest transaction.
+    case after(PersistentHistoryToken)
+  }
+
+  /// The values that events contain.
+  public enum IncludedValues: Sendable {
+    /// Only the key of each object.
+    case none
+    /// The values before the changes, as far as they are known.
+    case before
+    /// The values after the changes.
+    case after
+    /// The values before and after the changes.
+    case both
+
+    var includesBefore: Bool { self == .before || self == .both }
+    var includesAfter: Bool { self == .after || self == .both }
+  }
+
+  private let container: PersistentContainer
+  private let consumer: String?
+  private let values: IncludedValues
+  /// The position at which the feed begins, which is not `now`.
+  private let start: Start
+
+  /// Creates the feed of a container.
+  ///
+  /// - Throws: The errors of ``PersistentContainer/changeFeed(from:consumer:values:)``.
+  init(
+    _ container: PersistentContainer, from start: Start, consumer: String?, values: IncludedValues
+  ) throws {
+    (self.container, self.consumer, self.values) = (container, consumer, values)
+    let token: PersistentHistoryToken?
+    switch start {
+    case .existingObjects:
+      self.start = start
+      return
+    case .now: token = try container.currentHistoryToken
+    case .oldestTransaction: token = nil
+    case .after(let known):
+      try container.requireOwn(known, container.group.attachedStores)
+      token = known
+    }
+    self.start = token.map { .after($0) } ?? .oldestTransaction
+    if let consumer, try container.historyConsumers[consumer] == nil {
+      try container.registerHistoryConsumer(consumer, at: token)
+    }
+  }
+
+  /// Whether the feed has a consumer.
+  var hasConsumer: Bool { consumer != nil }
+
+  /// Records that the consumer has processed an event and all earlier ones.
+  ///
+  /// The next feed of the consumer begins after it if it is the last event of its transaction;
+  /// otherwise, the method does nothing.
+  ///
+  /// - Throws: `invalidArgument` if the feed has no consumer; `historyExpired` if later
+  ///   transactions have been deleted; errors from writing the store.
+  /// - Complexity: A transaction that writes one row. Programs with many small transactions save
+  ///   time if they acknowledge only some of them.
+  public func acknowledge(_ event: Event) throws {
+    let consumer = try requireConsumer()
+    guard event.isLast, let token = event.token else { return }
+    try container.advanceHistoryConsumer(consumer, to: token)
+  }
+
+  /// Records that the consumer has processed all events up to a position, such as that of a
+  /// ``FeedReport``.
+  ///
+  /// - Throws: The same errors as for an event.
+  /// - Complexity: The same as for an event.
+  public func acknowledge(_ position: PersistentHistoryToken) throws {
+    try container.advanceHistoryConsumer(try requireConsumer(), to: position)
+  }
+
+  private func requireConsumer() throws -> String {
+    if let consumer { return consumer }
+    throw StorageError(
+      .invalidArgument,
+      "The feed has no consumer, so events cannot be acknowledged. Pass a name to changeFeed.")
+  }
+
+  /// The first store of the container.
+  package var store: Store { container.store }
+
+  /// Creates a reader that begins after the acknowledged transactions, or at the start of the feed.
+  package func reader() throws -> FeedReader {
+    let known = try consumer.flatMap { try container.historyConsumers[$0] }
+    let start = known.map { .after($0) } ?? start
+    return try FeedReader(container.group, values) { attached in
+      switch start {
+      case .existingObjects: .existingObjects
+      case .now, .oldestTransaction: .transaction(nil)
+      case .after(let token): .transaction(token.sequence(of: attached.model.space.store))
+      }
+    }
+  }
+
+  /// Returns a sequence of arrays, each with the events that exist when the loop asks for them.
+  ///
+  /// It waits only for the first event of an array.
+  ///
+  /// - Parameter maxCount: The maximum number of events in an array.
+  public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
+
+  /// Creates an iterator, which begins after the acknowledged transactions, or at the start of the
+  /// feed.
+  public func makeAsyncIterator() -> Iterator { Iterator(self, container.remoteChanges) }
+
+  /// An iterator that waits for changes.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let feed: ChangeFeed
+    private var reader: FeedReader?
+    private var commits: RemoteChanges.Iterator
+    /// Whether the stores will have no more commits.
+    private var hasAllCommits = false
+    private var isEnded = false
+
+    /// The time between two checks of a suspended store, in nanoseconds.
+    private static let pollNanoseconds: UInt64 = 100_000_000
+
+    fileprivate init(_ feed: ChangeFeed, _ commits: RemoteChanges) {
+      self.feed = feed
+      self.commits = commits.makeAsyncIterator()
+    }
+
+    /// Waits for the next event.
+    ///
+    /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
+    /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
+    ///   suspended while existing objects were read; errors of reading. The iteration then ends.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> Event? {
+      loop: while !isEnded, !Task.isCancelled {
+        switch try available() {
+        case .event(let event): return event
+        case .nothing:
+          // After the last commit, read once more.
+          if hasAllCommits { break loop }
+          hasAllCommits = await commits.next(isolation: actor) == nil
+        case .suspended:
+          do { try await Task.sleep(nanoseconds: Self.pollNanoseconds) } catch { break loop }
+        case .closed: break loop
+        }
+      }
+      isEnded = true
+      return nil
+    }
+
+    /// Waits for the next event, and returns it with those that follow without waiting.
+    fileprivate mutating func nextBatch(
+      _ maxCount: Int, isolation actor: isolated (any Actor)?
+    ) async throws -> [Event] {
+      guard let first = try await next(isolation: actor) else { return [] }
+      var events = [first]
+      while events.count < maxCount, case .event(let event) = try available() {
+        events.append(event)
+      }
+      return events
+    }
+
+    private enum Available {
+      case event(Event), nothing, suspended, closed
+    }
+
+    /// Returns the next event, or the reason why there is none.
+    private mutating func available() throws -> Available {
+      do {
+        if reader == nil { reader = try feed.reader() }
+        return try reader?.next().map { .event($0) } ?? .nothing
+      } catch let error as StorageError where error.kind == .closed {
+        return .closed
+      } catch let error as StorageError
+        where error.kind == .suspended || error.kind == .generationExpired
+      {
+        do {
+          try reader?.restart()
+          return .suspended
+        } catch {
+          isEnded = true
+          throw error
+        }
+      } catch {
+        isEnded = true
+        throw error
+      }
+    }
+  }
+
+  /// A sequence of arrays of events.
+  public struct Batches: AsyncSequence, Sendable {
+    /// At least one event.
+    public typealias Element = [Event]
+    /// Any error of reading the store.
+    public typealias Failure = any Error
+
+    fileprivate let feed: ChangeFeed
+    fileprivate let maxCount: Int
+
+    /// Creates an iterator, which begins where that of the feed would.
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(events: feed.makeAsyncIterator(), maxCount: maxCount)
+    }
+
+    /// An iterator that waits for changes.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate var events: ChangeFeed.Iterator
+      fileprivate let maxCount: Int
+
+      /// Waits for the next events.
+      ///
+      /// - Returns: The events, or `nil` if the task is cancelled or the store is closed.
+      /// - Throws: The same errors as ``ChangeFeed/Iterator/next(isolation:)``.
+      public mutating func next(
+        isolation actor: isolated (any Actor)? = #isolation
+      ) async throws -> [Event]? {
+        let batch = try await events.nextBatch(maxCount, isolation: actor)
+        return batch.isEmpty ? nil : batch
+      }
+    }
+  }
+}

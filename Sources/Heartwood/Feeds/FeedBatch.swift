@@ -1,0 +1,381 @@
+import Foundation
+
+/// The application of events in one transaction.
+struct FeedBatch {
+  /// An object of another store.
+  private struct Subject: Hashable {
+    let source: String
+    let id: String
+  }
+
+  /// The counterpart in this store of an object of another store.
+  private struct Counterpart {
+    let number: ObjectNumber
+    /// The number before this batch, or `nil` if the object was not known.
+    var recorded: ObjectNumber?
+    var values: AppliedValues
+  }
+
+  /// An object, its last new event, and the change that the event makes.
+  private struct Work {
+    let subject: Subject
+    let event: FeedElement
+    let values: FeedValues
+    let change: RowChange
+  }
+
+  private var run: BatchRun
+  private let records: FeedRecords
+  private let policy: MergePolicy.Kind
+  private var positions: [String: FeedPosition] = [:]
+  private var counterparts: [Subject: Counterpart] = [:]
+  /// The last new event about each object.
+  private var last: [Subject: FeedElement] = [:]
+  /// By source, the time of a snapshot of existing objects that these events complete.
+  private var completed: [String: Int64] = [:]
+  private var report = FeedReport()
+
+  init(_ run: BatchRun, _ transaction: WriteTransaction, _ policy: MergePolicy.Kind) throws {
+    self.run = run
+    self.policy = policy
+    records = try FeedRecords(transaction)
+  }
+
+  mutating func apply(_ elements: some Sequence<FeedElement>) throws -> FeedReport {
+    var works: [Work] = []
+    var deletions: [(subject: Subject, number: ObjectNumber)] = []
+    // Find all objects before anything changes, because unique values can move between objects.
+    for subject in try collect(elements) {
+      guard let event = last[subject] else { continue }
+      if event.operation == .deleted {
+        if let number = try counterpart(ofDeleted: subject, event) {
+          deletions.append((subject, number))
+        }
+      } else if let values = event.values, let entity = event.entity {
+        if let change = try change(subject, event, entity, values) {
+          works.append(Work(subject: subject, event: event, values: values, change: change))
+        }
+      }
+    }
+    for work in works { try merge(work) }
+    for work in works { try relate(work) }
+    for (source, time) in completed {
+      // An earlier, interrupted snapshot may have contained objects that have been deleted since.
+      for (id, number) in try records.unseen(since: time, source) {
+        deletions.append((Subject(source: source, id: id), number))
+      }
+    }
+    for (subject, number) in deletions {
+      if try !keeps(number, subject) { try run.changes.delete(number) }
+      try records.forget(subject.source, subject.id, number)
+    }
+    do {
+      try run.flush()
+      try run.changes.finish()
+    } catch let error as ObjectGraphError {
+      throw named(error)
+    }
+    for (source, position) in positions { try records.put(position, of: source) }
+    return report
+  }
+
+  // MARK: Events
+
+  /// Collects the last new event about each object, and returns the objects in the order of their
+  /// first new events.
+  private mutating func collect(_ elements: some Sequence<FeedElement>) throws -> [Subject] {
+    var order: [Subject] = []
+    for element in elements {
+      let isNew = try isNew(element)
+      recordProgress(element)
+      guard isNew else {
+        report.repeatedCount += 1
+        continue
+      }
+      if element.operation == .complete { completed[element.source] = element.time }
+      guard let id = element.subject else { continue }
+      report.appliedCount += 1
+      let subject = Subject(source: element.source, id: id)
+      var latest = element
+      if let earlier = last[subject] {
+        latest.complete(from: earlier)
+      } else {
+        order.append(subject)
+      }
+      last[subject] = latest
+    }
+    return order
+  }
+
+  /// Records the transaction of which all events have been applied.
+  private mutating func recordProgress(_ element: FeedElement) {
+    guard element.operation != .existing, let store = element.store else { return }
+    let transaction = element.isLast ? element.transaction : element.transaction - 1
+    report.complete(transaction, of: store)
+  }
+
+  /// Returns whether an event has not been applied before, and records it as applied.
+  private mutating func isNew(_ element: FeedElement) throws -> Bool {
+    let known = try positions[element.source] ?? records.position(of: element.source)
+    var new = FeedPosition(
+      transaction: element.transaction, index: element.index, time: element.time)
+    switch element.operation {
+    case .existing, .complete:
+      // Existing objects have the number of the newest transaction when the feed began. If the
+      // source was restored from a backup, the number may be lower, but the time is later.
+      guard element.transaction >= known.transaction || element.time > known.time else {
+        return false
+      }
+      new.index = .max
+      positions[element.source] = new
+    case .inserted, .updated, .deleted:
+      guard new > known else {
+        try requireRepeated(element, known)
+        return false
+      }
+      // The clock may have been set back.
+      new.time = max(new.time, known.time)
+      positions[element.source] = new
+    }
+    return true
+  }
+
+  /// Throws an error if an event has the number of an earlier transaction, but a later time.
+  private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
+    guard element.time > known.time else { return }
+    throw ObjectGraphError(
+      .historyExpired,
+      "The feed contains a new transaction with the number \(element.transaction), but events up "
+        + "to \(known.transaction) have been applied, so its source was restored to an earlier "
+        + "state. Begin the feed again with the existing objects and another consumer.")
+  }
+
+  /// Returns an error that names the event about the object that an error of the model names.
+  private func named(_ error: ObjectGraphError) -> ObjectGraphError {
+    guard let number = error.objectID?.number,
+      let subject = counterparts.first(where: { $0.value.number == number })?.key,
+      let event = last[subject]
+    else { return error }
+    return event.error(error.kind, error.message, error)
+  }
+
+  // MARK: Objects
+
+  /// Returns the known counterpart of an object, which may not exist any more, or `nil`.
+  private mutating func known(_ subject: Subject) throws -> Counterpart? {
+    if let known = counterparts[subject] { return known }
+    guard let (number, values) = try records.object(of: subject.source, subject.id) else {
+      return nil
+    }
+    let known = Counterpart(number: number, recorded: number, values: values)
+    counterparts[subject] = known
+    return known
+  }
+
+  /// Returns the number of a deleted object in this store, or `nil` if it does not exist.
+  private mutating func counterpart(
+    ofDeleted subject: Subject, _ event: FeedElement
+  ) throws -> ObjectNumber? {
+    if let known = try known(subject) { return known.number }
+    guard let entity = event.entity, let number = try found(subject, entity, event.key) else {
+      return nil
+    }
+    counterparts[subject] = Counterpart(number: number, values: AppliedValues())
+    return number
+  }
+
+  /// Returns the change to an object, which is inserted if it is neither known nor found by a
+  /// unique attribute; `nil` if it was deleted in this store, and the merge policy keeps that.
+  private mutating func change(
+    _ subject: Subject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
+  ) throws -> RowChange? {
+    let known = try known(subject)
+    if let known {
+      if let change = try run.changes.change(of: known.number) { return change }
+      switch policy {
+      case .objectTrump, .overwrite: break
+      case .storeTrump, .rollback:
+        try record(subject, seen: event.time)
+        return nil
+      case .error:
+        throw event.error(.mergeConflict, "The object was deleted in this store.")
+      }
+    }
+    if let number = try found(subject, entity, values.attributes),
+      let change = try run.changes.change(of: number)
+    {
+      counterparts[subject] = Counterpart(
+        number: number, recorded: known?.recorded, values: AppliedValues())
+      return change
+    }
+    return try insert(subject, entity)
+  }
+
+  /// Returns the number of an object with one of the unique values, unless that object already
+  /// corresponds to another object of the source.
+  private func found(
+    _ subject: Subject, _ entity: EntityDescription,
+    _ values: [(property: PropertyDescription, value: StoredValue)]
+  ) throws -> ObjectNumber? {
+    for (property, value) in values where !value.isNull {
+      guard
+        let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] })
+      else { continue }
+      let key = RowChanges.UniqueKey(index, [value])
+      guard let number = try run.changes.owner(index, [value], key, [:])?.number,
+        run.model.storage(of: number)?.entity === entity,
+        try records.isUnknown(number, subject.source)
+      else { continue }
+      return number
+    }
+    return nil
+  }
+
+  /// Returns the number of the object with a key, unless that object corresponds to another object
+  /// of the source.
+  private func found(
+    _ subject: Subject, _ entity: EntityDescription, _ key: StoredValue?
+  ) throws -> ObjectNumber? {
+    guard let attribute = entity.referringAttribute, let key else { return nil }
+    return try found(subject, entity, [(attribute, key)])
+  }
+
+  private mutating func insert(
+    _ subject: Subject, _ entity: EntityDescription
+  ) throws -> RowChange {
+    let change = try run.insert(entity)
+    for property in entity.columns where change.after[property.slot].isNull {
+      // The object's own event provides the required values.
+      guard case .attribute(let type, isOptional: false) = property.kind else { continue }
+      change.after[property.slot] = type.zero
+    }
+    counterparts[subject] = Counterpart(
+      number: change.number, recorded: counterparts[subject]?.recorded, values: AppliedValues())
+    return change
+  }
+
+  /// Records the counterpart of an object.
+  private mutating func record(_ subject: Subject, seen time: Int64) throws {
+    guard let known = counterparts[subject] else { return }
+    try records.put(
+      known.number, insteadOf: known.recorded, for: subject.source, subject.id, seen: time,
+      known.values)
+    counterparts[subject]?.recorded = known.number
+  }
+
+  // MARK: Values
+
+  /// Sets the attributes of an object, as far as the merge policy prefers those of the event.
+  private mutating func merge(_ work: Work) throws {
+    let (change, storage) = (work.change, work.change.storage)
+    let known = counterparts[work.subject]?.values ?? AppliedValues()
+    var applied = AppliedValues()
+    var (kept, edited) = (SlotSet(), SlotSet())
+    for (property, value) in work.values.attributes {
+      guard let number = storage.propertyNumbers[property.slot],
+        !storage.entity.derived.contains(where: { $0.slot == property.slot })
+      else { continue }
+      applied.append(number, value)
+      guard policy != .overwrite, let before = change.before?[property.slot],
+        !before.isIdentical(to: value), !known.contains(number, before)
+      else { continue }
+      edited.insert(property.slot)
+      // A value that the source has not changed stays as it was edited in this store.
+      if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
+    }
+    counterparts[work.subject]?.values = applied
+    try record(work.subject, seen: work.event.time)
+    if !edited.isEmpty {
+      if policy == .error {
+        throw work.event.error(.mergeConflict, "The object was changed in this store.")
+      }
+      if policy == .rollback { return }
+    }
+    for (property, value) in work.values.attributes
+    where !kept.contains(property.slot)
+      && !storage.entity.derived.contains(where: { $0.slot == property.slot })
+    {
+      change.after[property.slot] = value
+      change.assigned.insert(property.slot)
+    }
+  }
+
+  /// Sets the relationships that the event contains or, if the policy merges, those that changed.
+  private mutating func relate(_ work: Work) throws {
+    for (property, objects) in work.values.targets {
+      if policy != .overwrite, !work.change.isNew, let changed = work.event.changed,
+        !changed.contains(property.name)
+      {
+        continue
+      }
+      let targets = try objects.compactMap { try target($0, work.subject.source) }
+      _ = try run.relate(work.change, property, to: targets)
+    }
+  }
+
+  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if it
+  /// was deleted in this store, and the merge policy keeps that.
+  private mutating func target(
+    _ reference: FeedReference, _ source: String
+  ) throws -> ObjectNumber? {
+    let subject = Subject(source: source, id: reference.id)
+    if let known = try known(subject) {
+      if try run.changes.exists(known.number) { return known.number }
+      if policy != .objectTrump, policy != .overwrite { return nil }
+    }
+    guard let entity = run.model.schema.entity(named: reference.entityName) else {
+      throw ObjectGraphError(
+        .unknownEntity, "The store has no entity named \(reference.entityName).")
+    }
+    if let number = try found(subject, entity, reference.key) {
+      counterparts[subject] = Counterpart(
+        number: number, recorded: counterparts[subject]?.recorded, values: AppliedValues())
+      try record(subject, seen: 0)
+      return number
+    }
+    let change = try insert(subject, entity)
+    for property in entity.columns where property.isAttribute {
+      guard let number = change.storage.propertyNumbers[property.slot] else { continue }
+      counterparts[subject]?.values.append(number, change.after[property.slot])
+    }
+    try record(subject, seen: 0)
+    return change.number
+  }
+
+  /// Returns whether the merge policy keeps an object that the source has deleted, because it was
+  /// changed in this store.
+  private mutating func keeps(_ number: ObjectNumber, _ subject: Subject) throws -> Bool {
+    guard policy != .overwrite, policy != .objectTrump,
+      let change = try run.changes.change(of: number), let before = change.before
+    else { return false }
+    let (storage, known) = (change.storage, try known(subject)?.values ?? AppliedValues())
+    let isEdited = storage.entity.columns.contains { property in
+      guard property.isAttribute, let number = storage.propertyNumbers[property.slot],
+        !storage.entity.derived.contains(where: { $0.slot == property.slot })
+      else { return false }
+      return !known.contains(number, before[property.slot])
+    }
+    if isEdited, policy == .error, let event = last[subject] {
+      throw event.error(.mergeConflict, "The object was changed in this store.")
+    }
+    if isEdited { run.changes.protect(number) }
+    return isEdited
+  }
+}
+
+extension FeedElement {
+  /// The UUID of the store from which the event comes, or `nil` if the source is none.
+  fileprivate var store: UUID? {
+    let scheme = "x-heartwood://"
+    guard source.hasPrefix(scheme) else { return nil }
+    return UUID(uuidString: String(source.dropFirst(scheme.count)))
+  }
+
+  fileprivate func error(
+    _ kind: ObjectGraphError.Kind, _ reason: String, _ underlying: ObjectGraphError? = nil
+  ) -> ObjectGraphError {
+    ObjectGraphError(
+      kind, "\(name) cannot be applied: \(reason)", objectID: underlying?.objectID,
+      underlyingError: underlying)
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// Reads the events of a container's stores, without waiting for new ones.
+///
+/// The transactions of one store are in commit order, and those of different stores in the order of
+/// their times, as far as they are known.
+package struct FeedReader {
+  private let group: StoreGroup
+  private let values: ChangeFeed.IncludedValues
+  private var stores: [StoreFeed] = []
+  /// The index of the store whose transaction or existing objects are not complete.
+  private var current: Int?
+
+  /// Creates a reader.
+  ///
+  /// - Parameter start: Returns where the feed of a store begins.
+  /// - Throws: The errors of ``StoreFeed``.
+  init(
+    _ group: StoreGroup, _ values: ChangeFeed.IncludedValues,
+    from start: (StoreGroup.AttachedStore) -> StoreFeed.Start
+  ) throws {
+    self.group = group
+    self.values = values
+    stores = try group.attachedStores.map { try StoreFeed($0, from: start($0), values) }
+    current = stores.firstIndex(where: \.isReadingExisting)
+  }
+
+  /// Returns the next event, or `nil` if there is none yet.
+  ///
+  /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema` if
+  ///   a store now has another model; errors of reading.
+  package mutating func next() throws -> ChangeFeed.Event? {
+    while true {
+      if current == nil { current = try nextStore() }
+      guard let index = current else { return nil }
+      let start = token
+      guard var event = try stores[index].next() else {
+        current = nil
+        continue
+      }
+      if event.isLast { current = stores.firstIndex(where: \.isReadingExisting) }
+      event.token = event.isLast ? token : start
+      return event
+    }
+  }
+
+  /// The positions in the histories, or `nil` while existing objects are being read.
+  private var token: PersistentHistoryToken? {
+    guard stores.count > 1 else {
+      guard let store = stores.first, !store.isReadingExisting else { return nil }
+      return PersistentHistoryToken(
+        store: store.attached.model.space.store, sequence: store.position ?? 0)
+    }
+    guard !stores.contains(where: \.isReadingExisting) else { return nil }
+    let positions = stores.map { ($0.attached.model.space.store, $0.position ?? 0) }
+    return PersistentHistoryToken(Dictionary(positions) { first, _ in first })
+  }
+
+  /// Returns the index of the store with the oldest of the next transactions, or `nil` if there are
+  /// no transactions yet.
+  private mutating func nextStore() throws -> Int? {
+    let attachedStores = group.attachedStores
+    stores.removeAll { known in !attachedStores.contains { $0.model === known.attached.model } }
+    for new in attachedStores.dropFirst(stores.count) {
+      stores.append(try StoreFeed(new, from: .transaction(nil), values))
+    }
+    var oldest: (index: Int, time: Double)?
+    for index in stores.indices {
+      guard let time = try stores[index].nextTime() else { continue }
+      if oldest.map({ time < $0.time }) ?? true { oldest = (index, time) }
+    }
+    return oldest?.index
+  }
+
+  /// Releases the generations, so that the feed continues with the newest ones.
+  ///
+  /// - Throws: `generationExpired` if the existing objects of a generation are not complete.
+  mutating func restart() throws {
+    for index in stores.indices { try stores[index].restart() }
+  }
+}

@@ -1,0 +1,170 @@
+public import Foundation
+
+/// Applies the events of another store to a container, as they arrive.
+///
+/// ```swift
+/// var receiver = FeedReceiver(copy)
+/// for try await message in socket {
+///   try receiver.add(message)
+///   if let position = try receiver.apply().token { try await socket.acknowledge(position) }
+/// }
+/// ```
+///
+/// The events are those of a ``ChangeFeed`` or of `heartwoodctl follow`, in their order. The store
+/// remembers which of its objects correspond to those of the other store. An object that is not
+/// known yet is found by a unique attribute, or inserted. The store also remembers the last event of
+/// each source, and skips earlier ones, so a feed may be repeated from any earlier position.
+///
+/// The merge policy decides about objects that were edited in this store: the values of the event
+/// count as those of a context that is being saved. `custom` policies merge as
+/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source has changed always get
+/// its objects.
+public struct FeedReceiver {
+  private let container: PersistentContainer
+  private let author: String?
+  private let policy: MergePolicy.Kind
+  private let decoder = JSONDecoder()
+  /// The events that have not been applied yet.
+  private var waiting: [FeedElement] = []
+  private var addedCount = 0
+  /// The number of waiting events at which they should be applied.
+  private var limit = maxEventCount
+
+  /// The number of events in a transaction, unless later ones resolve a conflict.
+  private static let maxEventCount = 10_000
+
+  /// Creates a receiver.
+  ///
+  /// - Parameters:
+  ///   - container: The container to whose objects the events are applied.
+  ///   - author: The author of the transactions.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
+  ///     all values of an event.
+  public init(
+    _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) {
+    self.container = container
+    self.author = author
+    policy = mergePolicy.kind
+    decoder.dateDecodingStrategy = ExactDates.decoding
+    decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
+    decoder.userInfo[FeedPlans.key] = FeedPlans(
+      container.group.attachedStores.map(\.model.schema))
+  }
+
+  /// Whether as many events are waiting as a transaction should have.
+  ///
+  /// Programs that call ``apply(isComplete:)`` only now and then use this to limit the memory of
+  /// the waiting events.
+  public var isFull: Bool { waiting.count >= limit }
+
+  /// Adds an event, which ``apply(isComplete:)`` will apply.
+  ///
+  /// - Parameter event: A JSON document.
+  /// - Throws: `invalidElement` if it cannot be decoded.
+  public mutating func add(_ event: Data) throws {
+    addedCount += 1
+    do {
+      waiting.append(try decoder.decode(FeedElement.self, from: event))
+    } catch {
+      throw invalid(event, error)
+    }
+  }
+
+  private func invalid(_ event: Data, _ error: any Error) -> ObjectGraphError {
+    struct Name: Decodable {
+      let id: String
+      let subject: String?
+    }
+    let name = (try? decoder.decode(Name.self, from: event)).map { name in
+      "\(name.id)" + (name.subject.map { " about \($0)" } ?? "")
+    }
+    let reason = ImportReport.reason(of: error)
+    return ObjectGraphError(
+      .invalidElement,
+      "Event \(name ?? "number \(addedCount)") cannot be applied: \(reason)",
+      underlyingError: error)
+  }
+
+  /// Applies the events that have been added, except those that later ones may make possible.
+  ///
+  /// A unique value can move from one object to another, and a related object that denies a
+  /// deletion can be deleted. As the values of all events are those of their generation, this needs
+  /// no events beyond those of the same generation.
+  ///
+  /// - Parameter isComplete: Whether there are no later events.
+  /// - Returns: The number of events, and the position in the history of the other store up to which
+  ///   they have been applied, durably if the store's commits are durable.
+  /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
+  ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
+  ///   `historyExpired` if the source was restored to an earlier state; errors of writing. The
+  ///   message names the event. Transactions before the error have been committed.
+  /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
+  ///   events, or more if unique values move between objects.
+  public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
+    var report = FeedReport()
+    defer { limit = max(Self.maxEventCount, waiting.count * 2) }
+    var count = Self.maxEventCount
+    while !waiting.isEmpty {
+      count = min(count, waiting.count)
+      do {
+        report += try apply(waiting[..<count])
+        waiting.removeFirst(count)
+        count = Self.maxEventCount
+      } catch let error as ObjectGraphError where error.mayBeResolved {
+        let end = endOfGeneration(from: count)
+        guard (end ?? waiting.count) > count else {
+          if end == nil, !isComplete { return report }
+          throw error
+        }
+        count = min(count * 2, end ?? waiting.count)
+      }
+    }
+    return report
+  }
+
+  /// Returns the index after the last event of the same generation as the event before an index, or
+  /// `nil` if there may be more of them.
+  private func endOfGeneration(from index: Int) -> Int? {
+    let last = waiting[index - 1]
+    return waiting[index...].firstIndex {
+      $0.generation != last.generation || $0.source != last.source
+    }
+  }
+
+  /// Applies events in one transaction of each store.
+  private func apply(_ events: ArraySlice<FeedElement>) throws -> FeedReport {
+    let attachedStores = container.group.attachedStores
+    guard attachedStores.count > 1 else {
+      return try attachedStores.first.map { try apply(events, to: $0) } ?? FeedReport()
+    }
+    var report = FeedReport()
+    for attached in attachedStores {
+      let schema = attached.model.schema
+      let own = events.filter { event in
+        event.entity.map { schema.entity(named: $0.name) === $0 } ?? true
+      }
+      report += try apply(own[...], to: attached)
+    }
+    return report
+  }
+
+  private func apply(
+    _ events: ArraySlice<FeedElement>, to attached: StoreGroup.AttachedStore
+  ) throws -> FeedReport {
+    var report = FeedReport()
+    let context = ManagedObjectContext(StoreGroup(attached))
+    context.transactionAuthor = author
+    _ = try context.write { transaction in
+      let run = BatchRun(context, transaction, RowEdit(phrase: "applied events") { _ in })
+      var batch = try FeedBatch(run, transaction, policy)
+      report = try batch.apply(events)
+    }
+    return report
+  }
+}
+
+extension ObjectGraphError {
+  /// Whether events that cannot be applied alone may be applicable together with later ones.
+  fileprivate var mayBeResolved: Bool { kind == .constraintConflict || kind == .deniedDelete }
+}

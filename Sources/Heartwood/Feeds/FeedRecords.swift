@@ -1,0 +1,156 @@
+import Foundation
+
+/// How far the feed of another store has been applied.
+struct FeedPosition: Comparable {
+  /// The number of the last transaction.
+  var transaction: Int64 = 0
+  /// The position of the last change in it.
+  var index: Int64 = -1
+  /// Its time, in milliseconds since 1970.
+  var time: Int64 = 0
+
+  static func < (one: FeedPosition, other: FeedPosition) -> Bool {
+    (one.transaction, one.index) < (other.transaction, other.index)
+  }
+}
+
+/// The records that a store keeps of the feeds applied to it.
+struct FeedRecords {
+  /// The feed position of each source, encoded as a key.
+  private let positions: KeyspaceWriter
+  /// For each source and object ID in it, the object's number in this store, the time of the last
+  /// event about the object, and the hashes of its values, encoded as keys.
+  private let numbers: KeyspaceWriter
+  /// For each source and object number in this store, the object's ID in the source.
+  private let subjects: KeyspaceWriter
+
+  init(_ transaction: WriteTransaction) throws {
+    positions = try transaction.keyspace("heartwood.feeds")
+    numbers = try transaction.keyspace("heartwood.feeds.numbers")
+    subjects = try transaction.keyspace("heartwood.feeds.objects")
+  }
+
+  func position(of source: String) throws -> FeedPosition {
+    let position = try positions.withValue(source) { value in
+      let (number, index, time) = try Key.decode(value, as: Int64.self, Int64.self, Int64.self)
+      return FeedPosition(transaction: number, index: index, time: time)
+    }
+    return position ?? FeedPosition()
+  }
+
+  func put(_ position: FeedPosition, of source: String) throws {
+    try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
+  }
+
+  /// Returns the number that an object of the source has in this store, and the values that it has
+  /// received, or `nil` if it is not known.
+  func object(
+    of source: String, _ id: String
+  ) throws -> (number: ObjectNumber, values: AppliedValues)? {
+    try numbers.withValue(Key(source, id)) { value in
+      let (bits, _, hashes) = try Key.decode(value, as: Int64.self, Int64.self, [UInt8].self)
+      return (ObjectNumber(bits: bits), AppliedValues(hashes))
+    }
+  }
+
+  /// Returns the objects for which there has been no event of a time or later.
+  func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
+    var unseen: [(String, ObjectNumber)] = []
+    // The keys of a source are those that begin with its name.
+    try numbers.forEach(from: Key(source)) { key, value in
+      let (owner, id) = try Key.decode(key, as: String.self, String.self)
+      guard owner == source else { return false }
+      let (number, seen, _) = try Key.decode(value, as: Int64.self, Int64.self, [UInt8].self)
+      if seen < time { unseen.append((id, ObjectNumber(bits: number))) }
+      return true
+    }
+    return unseen
+  }
+
+  /// Returns whether no object of the source is known to correspond to an object of this store.
+  func isUnknown(_ number: ObjectNumber, _ source: String) throws -> Bool {
+    try subjects.get(Key(source, number.bits)) == nil
+  }
+
+  /// Records that an object of the source corresponds to an object of this store.
+  ///
+  /// - Parameters:
+  ///   - old: The object to which it has corresponded so far, or `nil` if it was not known.
+  ///   - time: The time of the event, in milliseconds since 1970.
+  func put(
+    _ number: ObjectNumber, insteadOf old: ObjectNumber?, for source: String, _ id: String,
+    seen time: Int64, _ values: AppliedValues
+  ) throws {
+    try numbers.put(Key(source, id), Key(number.bits, time, values.bytes).bytes)
+    guard old != number else { return }
+    if let old { try subjects.delete(Key(source, old.bits)) }
+    try subjects.put(Key(source, number.bits), Array(id.utf8))
+  }
+
+  func forget(_ source: String, _ id: String, _ number: ObjectNumber) throws {
+    try numbers.delete(Key(source, id))
+    try subjects.delete(Key(source, number.bits))
+  }
+}
+
+/// The hashes of the values that a feed has last given to the attributes of an object.
+///
+/// A value with another hash was changed in the copy.
+struct AppliedValues {
+  /// For each attribute, its number in the store, followed by the hash of its value.
+  private(set) var bytes: [UInt8] = []
+  private static let entryByteCount = 10
+
+  init() {}
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func append(_ property: UInt16, _ value: StoredValue) {
+    bytes.append(littleEndian: property)
+    bytes.append(littleEndian: value.fingerprint)
+  }
+
+  /// Returns whether the attribute has received this value; `false` if that is not known.
+  func contains(_ property: UInt16, _ value: StoredValue) -> Bool {
+    var wanted: [UInt8] = []
+    wanted.append(littleEndian: property)
+    let start = stride(from: 0, to: bytes.count, by: Self.entryByteCount).first { start in
+      bytes[start...].prefix(2).elementsEqual(wanted)
+    }
+    guard let start else { return false }
+    wanted.append(littleEndian: value.fingerprint)
+    return bytes[start...].prefix(Self.entryByteCount).elementsEqual(wanted)
+  }
+}
+
+extension StoredValue {
+  /// A hash of the bits of the value.
+  fileprivate var fingerprint: UInt64 {
+    var bytes: [UInt8] = []
+    switch self {
+    case .null: bytes = [0]
+    case .bool(let value): bytes = [1, value ? 1 : 0]
+    case .integer(let value):
+      bytes = [2]
+      bytes.append(littleEndian: value)
+    case .largeInteger(let value):
+      bytes = [3]
+      bytes.append(littleEndian: value)
+    case .double(bits: let bits):
+      bytes = [4]
+      bytes.append(littleEndian: bits)
+    case .date(bits: let bits):
+      bytes = [5]
+      bytes.append(littleEndian: bits)
+    case .uuid(let high, let low):
+      bytes = [6]
+      bytes.append(littleEndian: high)
+      bytes.append(littleEndian: low)
+    case .string(let text): bytes = [7] + text.utf8
+    case .bytes(let value): bytes = [8] + value
+    }
+    var hash = XXH64()
+    bytes.withBytes { hash.update($0) }
+    return hash.finish()
+  }
+}

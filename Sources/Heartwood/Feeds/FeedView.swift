@@ -1,0 +1,77 @@
+import Foundation
+
+/// The objects of a store in one generation, as the events of a feed show them.
+final class FeedView {
+  let snapshot: Snapshot
+  private let view: StoreView
+  private let model: StoreModel
+  private let entities: [FeedEntity]
+
+  /// - Throws: `incompatibleSchema` if the store now has another model.
+  init(_ snapshot: Snapshot, _ model: StoreModel, _ entities: [FeedEntity]) throws {
+    self.snapshot = snapshot
+    self.model = model
+    self.entities = entities
+    view = try StoreView(snapshot, model)
+  }
+
+  /// Returns the entity of an object, or `nil` if the model has no class for it.
+  func entity(of number: ObjectNumber) -> FeedEntity? {
+    model.storage(of: number).map { entities[$0.entity.position] }
+  }
+
+  /// Returns the values of a row, by slot, or `nil` if it does not exist.
+  func row(_ number: ObjectNumber, _ entity: FeedEntity) throws -> [StoredValue]? {
+    try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
+  }
+
+  /// Calls `body` with the rows of an entity after the one with the given number, in ascending
+  /// order, until it returns `false`.
+  func forEachRow(
+    of entity: FeedEntity, after last: Int64,
+    _ body: (ObjectNumber, [StoredValue]) throws -> Bool
+  ) throws {
+    let storage = entity.storage
+    try view.objects(storage)?.forEach(from: Key(last + 1)) { key, value in
+      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyComponent())
+      return try body(number, try value.withRecord(storage.layouts) { try storage.values($0) })
+    }
+  }
+
+  /// Returns the values of an object.
+  ///
+  /// - Parameters:
+  ///   - row: The values of its row, by slot.
+  ///   - changed: The names of the to-many relationships to include, or `nil` for all.
+  func values(
+    of number: ObjectNumber, _ entity: FeedEntity, _ row: [StoredValue], _ changed: Set<String>?
+  ) throws -> ChangeFeed.Values {
+    let references = try entity.references.map { field in
+      try row[field.description.slot].reference.map { try reference(to: $0) }
+    }
+    var lists: [(property: FeedEntity.Property, members: [Reference])] = []
+    for (field, keyspace) in entity.lists
+    where changed?.contains(field.description.name) ?? true {
+      let members = try view.numbers(in: keyspace, [.integer(number.bits)])
+      lists.append((field, try members.map { try reference(to: $0) }))
+    }
+    return ChangeFeed.Values(
+      entity: entity, attributes: entity.attributes.map { row[$0.description.slot] },
+      references: references, lists: lists)
+  }
+
+  /// Returns the key of an object, or `nil` if it does not exist or has none.
+  func key(of number: ObjectNumber, _ entity: FeedEntity) throws -> ChangeFeed.Key? {
+    guard let property = entity.key else { return nil }
+    let value = try view.withRecord(number, entity.storage) {
+      try entity.storage.value(property.slot, $0)
+    }
+    return value.flatMap { $0.isNull ? nil : ChangeFeed.Key(property: property, value: $0) }
+  }
+
+  private func reference(to number: ObjectNumber) throws -> Reference {
+    Reference(
+      id: ManagedObjectID(number, model.space),
+      key: try entity(of: number).flatMap { try key(of: number, $0) })
+  }
+}

@@ -1,0 +1,98 @@
+public import Foundation
+
+extension PersistentContainer {
+  /// Returns a feed of the changes to the objects of all stores.
+  ///
+  /// - Parameters:
+  ///   - start: The position at which the feed begins, unless the consumer has a position.
+  ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
+  ///     that it has acknowledged, and `deleteHistory` keeps the others. A new consumer is
+  ///     registered at the start of the feed, or, if that is `existingObjects`, by the first
+  ///     ``ChangeFeed/acknowledge(_:)`` after them.
+  ///   - values: The values that the events contain.
+  /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if the
+  ///   transactions after it have been deleted, and there is a new consumer; errors of writing.
+  /// - Complexity: Each event takes one lookup of the object in each generation whose values it
+  ///   contains, and one of each related object that it names. At most about 1,000 changes are in
+  ///   memory, however many a transaction has.
+  public func changeFeed(
+    from start: ChangeFeed.Start = .now, consumer: String? = nil,
+    values: ChangeFeed.IncludedValues = .after
+  ) throws -> ChangeFeed {
+    try ChangeFeed(self, from: start, consumer: consumer, values: values)
+  }
+
+  // MARK: Applying
+
+  /// Applies the complete events of another container's feed, such as those in a file, to objects
+  /// of the same entities.
+  ///
+  /// See ``FeedReceiver`` for the details, and for feeds that do not end.
+  ///
+  /// - Parameters:
+  ///   - events: Events as JSON documents, in their order, with the values after the changes.
+  ///   - author: The author of the transactions.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
+  ///     all values of an event.
+  /// - Returns: The number of events, and the position in the history of the other store.
+  /// - Throws: The same errors as ``FeedReceiver``.
+  /// - Complexity: The same as that of ``FeedReceiver``.
+  @discardableResult
+  public func apply(
+    events: some Sequence<Data>, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) throws -> FeedReport {
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
+    var report = FeedReport()
+    for event in events {
+      try receiver.add(event)
+      if receiver.isFull { report += try receiver.apply() }
+    }
+    report += try receiver.apply(isComplete: true)
+    return report
+  }
+
+  /// Applies complete events that arrive asynchronously.
+  ///
+  /// They are applied when 10,000 have arrived, and at the end of the sequence. Everything else is
+  /// the same as for events that exist already.
+  ///
+  /// - Throws: The same errors as ``FeedReceiver``; errors of `events`; `CancellationError`.
+  @discardableResult
+  public nonisolated(nonsending) func apply<Events: AsyncSequence>(
+    events: Events, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) async throws -> FeedReport where Events.Element == Data {
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
+    var report = FeedReport()
+    for try await event in events {
+      try receiver.add(event)
+      if receiver.isFull { report += try receiver.apply() }
+    }
+    // A cancelled sequence may just end.
+    try Task.checkCancellation()
+    report += try receiver.apply(isComplete: true)
+    return report
+  }
+
+  /// Applies the events of another container's feed as they arrive, and acknowledges them if the
+  /// feed has a consumer.
+  ///
+  /// ```swift
+  /// let feed = try shop.changeFeed(from: .existingObjects, consumer: "copy")
+  /// try await copy.follow(feed)
+  /// ```
+  ///
+  /// The method returns when its task is cancelled, or when the other store is closed.
+  ///
+  /// - Throws: The same errors as ``FeedReceiver`` and the feed.
+  public nonisolated(nonsending) func follow(
+    _ feed: ChangeFeed, author: String? = nil, mergePolicy: MergePolicy = .overwrite
+  ) async throws {
+    var receiver = FeedReceiver(self, author: author, mergePolicy: mergePolicy)
+    for try await events in feed.batches(ofAtMost: 10_000) {
+      for event in events { try receiver.add(event.json()) }
+      if let position = try receiver.apply().token, feed.hasConsumer {
+        try feed.acknowledge(position)
+      }
+    }
+  }
+}

@@ -1,0 +1,302 @@
+import Foundation
+
+/// Reads the events of one store, without waiting for new ones.
+struct StoreFeed {
+  /// Where the feed of a store begins.
+  enum Start {
+    /// With the objects of the newest generation.
+    case existingObjects
+    /// After a transaction, or with the oldest one if there is no number.
+    case transaction(Int64?)
+  }
+
+  /// The objects of a generation that have not been returned yet.
+  private struct Existing {
+    let view: FeedView
+    let transaction: Int64
+    /// The entities that remain.
+    var entities: ArraySlice<FeedEntity>
+    /// The last row of the first of them that was read.
+    var row: Int64 = 0
+    /// The next events, in reverse order.
+    var waiting: [ChangeFeed.Event] = []
+  }
+
+  /// The changes between two generations.
+  private struct Changes {
+    let view: FeedView
+    var cursor: HistoryCursor
+    /// The next change, or `nil` if there are no more.
+    var next: HistoryCursor.Change?
+  }
+
+  let attached: StoreGroup.AttachedStore
+  /// The number of the last transaction whose events have all been returned; `nil` at the start of
+  /// the history.
+  private(set) var position: Int64?
+  private let values: ChangeFeed.IncludedValues
+  private let entities: [FeedEntity]
+  /// The URI of the store in events.
+  private let source: String
+  /// The last event of an incomplete transaction, after which the feed continues.
+  private var last: (transaction: Int64, index: Int)?
+  private var existing: Existing?
+  private var changes: Changes?
+  /// The generation that the feed has read last, if the values before changes are needed.
+  private var previous: FeedView?
+
+  /// The number of existing objects that are read together.
+  private static let rowCount = 256
+
+  private var model: StoreModel { attached.model }
+
+  /// - Throws: `incompatibleSchema` if the store now has another model; errors of reading.
+  init(
+    _ attached: StoreGroup.AttachedStore, from start: Start, _ values: ChangeFeed.IncludedValues
+  ) throws {
+    self.attached = attached
+    self.values = values
+    source = "x-heartwood://\(attached.model.space.store.uuidString)"
+    entities = attached.model.entities.map { FeedEntity($0, attached.model) }
+    switch start {
+    case .transaction(let number): position = number
+    case .existingObjects:
+      let view = try newestView()
+      existing = Existing(
+        view: view, transaction: try HistoryCursor(view.snapshot, after: nil).newest,
+        entities: entities.filter { !$0.storage.entity.isAbstract }[...])
+    }
+  }
+
+  /// Whether existing objects remain to be returned.
+  var isReadingExisting: Bool { existing != nil }
+
+  /// Returns the time of the next transaction, or `nil` if there is none yet.
+  ///
+  /// - Throws: `historyExpired` if transactions that follow the position have been deleted;
+  ///   `incompatibleSchema` if the store now has another model; errors of reading.
+  mutating func nextTime() throws -> Double? {
+    if changes == nil { try readChanges() }
+    return changes?.next?.transaction.header.timestamp
+  }
+
+  /// Returns the next event, or `nil` if there is none yet.
+  ///
+  /// - Throws: The same errors as ``nextTime()``.
+  mutating func next() throws -> ChangeFeed.Event? {
+    if existing != nil { return try nextExisting() }
+    guard try nextTime() != nil, let change = changes?.next, let view = changes?.view else {
+      return nil
+    }
+    let event = try event(for: change, view)
+    let (transaction, isLast) = (change.transaction.sequence, change.isLast)
+    last = isLast ? nil : (transaction, change.index)
+    if isLast { position = transaction }
+    try advance()
+    return event
+  }
+
+  /// Releases the generations, so that the feed continues with the newest one.
+  ///
+  /// - Throws: `generationExpired` if the existing objects of a generation are not complete.
+  mutating func restart() throws {
+    guard existing == nil else {
+      throw StorageError(
+        .generationExpired,
+        "The store was suspended before the feed had returned all existing objects. Begin a new "
+          + "feed.")
+    }
+    (changes, previous) = (nil, nil)
+  }
+
+  private func newestView() throws -> FeedView {
+    try FeedView(try attached.store.snapshot(), model, entities)
+  }
+
+  // MARK: Existing objects
+
+  private mutating func nextExisting() throws -> ChangeFeed.Event? {
+    guard var state = existing else { return nil }
+    existing = nil
+    while state.waiting.isEmpty, let entity = state.entities.first {
+      try state.view.forEachRow(of: entity, after: state.row) { number, row in
+        state.waiting.append(try self.event(for: number, entity, row, state))
+        state.row = number.row
+        return state.waiting.count < Self.rowCount
+      }
+      if state.waiting.count < Self.rowCount {
+        state.entities = state.entities.dropFirst()
+        state.row = 0
+      }
+      state.waiting.reverse()
+    }
+    if let event = state.waiting.popLast() {
+      existing = state
+      return event
+    }
+    position = state.transaction
+    if values.includesBefore { previous = state.view }
+    return event(of: .complete, nil, state)
+  }
+
+  private func event(
+    for number: ObjectNumber, _ entity: FeedEntity, _ row: [StoredValue], _ state: Existing
+  ) throws -> ChangeFeed.Event {
+    var event = event(of: .existing, ManagedObjectID(number, model.space), state)
+    event.key = entity.key(in: row)
+    if values.includesAfter { event.after = try state.view.values(of: number, entity, row, nil) }
+    return event
+  }
+
+  private func event(
+    of operation: ChangeFeed.Event.Operation, _ id: ManagedObjectID?, _ state: Existing
+  ) -> ChangeFeed.Event {
+    let snapshot = state.view.snapshot
+    return ChangeFeed.Event(
+      operation: operation, objectID: id, changedProperties: [], author: nil,
+      time: Date(timeIntervalSince1970: Double(snapshot.state.point.time) / 1000),
+      transaction: state.transaction, index: 0, isLast: operation == .complete,
+      generation: snapshot.generation, source: source,
+      includesAfter: values.includesAfter && id != nil)
+  }
+
+  // MARK: Changes
+
+  /// Begins to read the changes between the position and the newest generation.
+  private mutating func readChanges() throws {
+    let view = try newestView()
+    var cursor = try HistoryCursor(view.snapshot, after: position)
+    // From now on, a transaction that is deleted is missing.
+    position = position ?? cursor.deleted
+    guard cursor.newest > position ?? 0 else {
+      if values.includesBefore { previous = view }
+      return
+    }
+    if previous == nil, values.includesBefore { previous = try viewAtPosition() }
+    let next = try nextChange(&cursor)
+    changes = Changes(view: view, cursor: cursor, next: next)
+    if next == nil { endChanges() }
+  }
+
+  /// Moves to the next change, or ends the changes of this generation.
+  private mutating func advance() throws {
+    guard var state = changes else { return }
+    changes = nil
+    state.next = try nextChange(&state.cursor)
+    changes = state
+    if state.next == nil { endChanges() }
+  }
+
+  private mutating func endChanges() {
+    guard let state = changes else { return }
+    position = max(position ?? 0, state.cursor.newest)
+    previous = values.includesBefore ? state.view : nil
+    changes = nil
+  }
+
+  /// Returns the next change to an object of a known class that has not been returned yet.
+  private mutating func nextChange(
+    _ cursor: inout HistoryCursor
+  ) throws -> HistoryCursor.Change? {
+    while let change = try cursor.nextChange() {
+      if let last, change.transaction.sequence == last.transaction, change.index <= last.index {
+        continue
+      }
+      if model.storage(of: change.number) != nil { return change }
+    }
+    return nil
+  }
+
+  /// Returns a readable generation that ends with the transaction of the position, or `nil` if
+  /// there is none.
+  private func viewAtPosition() throws -> FeedView? {
+    for live in try attached.store.liveGenerations().reversed() {
+      guard let snapshot = try? attached.store.snapshot(at: live.generation),
+        let newest = try? HistoryCursor(snapshot, after: nil).newest, newest <= position ?? 0
+      else { continue }
+      return newest == position ?? 0 ? try? FeedView(snapshot, model, entities) : nil
+    }
+    return nil
+  }
+
+  private func event(
+    for change: HistoryCursor.Change, _ view: FeedView
+  ) throws -> ChangeFeed.Event? {
+    guard let entity = view.entity(of: change.number) else { return nil }
+    let (operation, properties, tombstone) = description(of: change.change, entity)
+    let header = change.transaction.header
+    var event = ChangeFeed.Event(
+      operation: operation, objectID: ManagedObjectID(change.number, model.space),
+      changedProperties: properties ?? [], author: header.author,
+      // Rounded down, like the times of generations: a snapshot is not older than what it contains.
+      time: Date(
+        timeIntervalSinceReferenceDate: (header.timestamp * 1000).rounded(.down) / 1000),
+      transaction: change.transaction.sequence, index: change.index, isLast: change.isLast,
+      generation: view.snapshot.generation, source: source,
+      includesAfter: values.includesAfter)
+    let row = try view.row(change.number, entity)
+    event.key = row.flatMap { entity.key(in: $0) } ?? entity.key(in: tombstone)
+    if values.includesAfter, operation != .deleted, let row {
+      event.after = try view.values(of: change.number, entity, row, properties)
+    }
+    if values.includesBefore {
+      if let previous {
+        event.includesBefore = true
+        let row = try previous.row(change.number, entity)
+        event.before = try row.map {
+          try previous.values(of: change.number, entity, $0, properties)
+        }
+        event.key = event.key ?? row.flatMap { entity.key(in: $0) }
+      } else if !tombstone.isEmpty {
+        event.before = entity.values(in: tombstone)
+      }
+    }
+    return event
+  }
+
+  /// Returns the operation of a change, the names of the updated properties, and the preserved
+  /// values of a deleted object.
+  private func description(
+    of change: HistoryFormat.Change, _ entity: FeedEntity
+  ) -> (ChangeFeed.Event.Operation, Set<String>?, [(UInt16, String)]) {
+    switch change {
+    case .insert: (.inserted, nil, [])
+    case .update(let numbers):
+      (.updated, Set(numbers.compactMap { entity.storage.propertyName($0) }), [])
+    case .delete(let tombstone): (.deleted, nil, tombstone)
+    }
+  }
+}
+
+extension FeedEntity {
+  /// Returns the key that the values of a row, by slot, contain.
+  fileprivate func key(in row: [StoredValue]) -> ChangeFeed.Key? {
+    key.flatMap { property in
+      let value = row[property.slot]
+      return value.isNull ? nil : ChangeFeed.Key(property: property, value: value)
+    }
+  }
+
+  /// Returns the key of a deleted object, if the history preserves it.
+  fileprivate func key(in tombstone: [(UInt16, String)]) -> ChangeFeed.Key? {
+    guard let key else { return nil }
+    return value(of: key, in: tombstone).map { ChangeFeed.Key(property: key, value: $0) }
+  }
+
+  /// Returns the values of a deleted object that the history preserves.
+  fileprivate func values(in tombstone: [(UInt16, String)]) -> ChangeFeed.Values {
+    ChangeFeed.Values(
+      entity: self, attributes: attributes.map { value(of: $0.description, in: tombstone) },
+      references: [], lists: [])
+  }
+
+  private func value(
+    of property: PropertyDescription, in tombstone: [(UInt16, String)]
+  ) -> StoredValue? {
+    guard let number = storage.propertyNumbers[property.slot],
+      case .attribute(let type, _) = property.kind,
+      let text = tombstone.first(where: { $0.0 == number })?.1
+    else { return nil }
+    return try? type.value(text)
+  }
+}

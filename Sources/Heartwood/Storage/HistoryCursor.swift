@@ -1,0 +1,113 @@
+/// Reads the changes of a history one after another, and holds only some of them in memory.
+struct HistoryCursor {
+  /// A change with its transaction.
+  struct Change {
+    let transaction: Transaction
+    /// The position of the change in its transaction.
+    let index: Int
+    let number: ObjectNumber
+    let change: HistoryFormat.Change
+    /// Whether the transaction has no further changes.
+    fileprivate(set) var isLast = false
+  }
+
+  /// A transaction, which its changes share.
+  final class Transaction {
+    let sequence: Int64
+    let header: HistoryHeader
+    fileprivate var changeCount = 0
+
+    fileprivate init(_ sequence: Int64, _ header: HistoryHeader) {
+      self.sequence = sequence
+      self.header = header
+    }
+  }
+
+  /// The number of the newest transaction.
+  let newest: Int64
+  /// The number of the last deleted transaction, or 0 if there is none.
+  let deleted: Int64
+  private let keyspace: KeyspaceReader?
+  /// The next changes, in reverse order.
+  private var waiting: [Change] = []
+  /// The last change that was read; whether it is the last of its transaction is not yet known.
+  private var pending: Change?
+  private var transaction: Transaction?
+  /// The key of the next entry, or `nil` if all entries have been read.
+  private var next: Key?
+
+  /// The number of changes at which reading pauses.
+  private static let changeCount = 1024
+
+  /// Creates a cursor for the changes after a transaction.
+  ///
+  /// - Parameter known: The number of the transaction, or `nil` to begin with the oldest one.
+  /// - Throws: `historyExpired` if transactions after `known` have been deleted; `corrupt`.
+  init(_ snapshot: Snapshot, after known: Int64?) throws {
+    keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
+    guard let bounds = try keyspace?.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
+    else {
+      (newest, deleted) = (0, 0)
+      return
+    }
+    if let known, known < bounds.deleted {
+      throw ObjectGraphError(
+        .historyExpired,
+        "Transactions that followed the token have been deleted from the history. Fetch everything "
+          + "again, and continue from the newest token.")
+    }
+    (newest, deleted) = (bounds.next - 1, bounds.deleted)
+    let first = max(known ?? 0, bounds.deleted) + 1
+    if first <= newest { next = Key(first) }
+  }
+
+  /// Returns the next change, or `nil` if there are no more.
+  ///
+  /// - Throws: `corrupt` if the history cannot be decoded.
+  mutating func nextChange() throws -> Change? {
+    while waiting.isEmpty {
+      guard let start = next else { return nil }
+      try read(from: start)
+    }
+    return waiting.popLast()
+  }
+
+  private mutating func read(from start: Key) throws {
+    next = nil
+    var found: [Change] = []
+    try keyspace?.forEach(from: start) { key, value in
+      let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
+      guard found.count < Self.changeCount else {
+        next = Key(sequence, chunk)
+        return false
+      }
+      if chunk == 0 {
+        endTransaction(&found)
+        transaction = Transaction(sequence, try HistoryHeader(value.copy))
+      } else {
+        guard let transaction, transaction.sequence == sequence else {
+          throw StorageError(
+            .corrupt,
+            "The history contains changes that have no transaction header. Restore a backup.")
+        }
+        try HistoryFormat.forEachChange(value.copy) { number, change in
+          if let pending { found.append(pending) }
+          pending = Change(
+            transaction: transaction, index: transaction.changeCount, number: number,
+            change: change)
+          transaction.changeCount += 1
+        }
+      }
+      return true
+    }
+    if next == nil { endTransaction(&found) }
+    waiting = found.reversed()
+  }
+
+  private mutating func endTransaction(_ found: inout [Change]) {
+    guard var last = pending else { return }
+    last.isLast = true
+    found.append(last)
+    pending = nil
+  }
+}

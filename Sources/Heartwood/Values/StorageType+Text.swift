@@ -1,0 +1,57 @@
+import Foundation
+
+extension StorageType {
+  /// The value zero, or an empty one; `null` for `Codable` values, whose types are not known.
+  var zero: StoredValue {
+    switch self {
+    case .bool: .bool(false)
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32: .integer(0)
+    case .uint64: UInt64(0).storedValue
+    case .float, .double: .double(0)
+    case .date: .date(bits: 0)
+    case .uuid: .uuid(high: 0, low: 0)
+    case .string: .string("")
+    case .bytes: .bytes([])
+    case .decimal: .string("0")
+    case .json, .reference: .null
+    }
+  }
+
+  /// Returns the value that a text represents, or `nil` if the text is not a value of this type.
+  func value(_ text: String) throws -> StoredValue? {
+    switch self {
+    case .bool:
+      switch text {
+      case "true", "1": .bool(true)
+      case "false", "0": .bool(false)
+      default: nil
+      }
+    case .int8: Int8(text)?.storedValue
+    case .int16: Int16(text)?.storedValue
+    case .int32: Int32(text)?.storedValue
+    case .int64: Int64(text)?.storedValue
+    case .uint8: UInt8(text)?.storedValue
+    case .uint16: UInt16(text)?.storedValue
+    case .uint32: UInt32(text)?.storedValue
+    case .uint64: UInt64(text)?.storedValue
+    case .float:
+      Float(text).flatMap { $0.isInfinite && !Self.isInfinity(text) ? nil : $0.storedValue }
+    case .double:
+      Double(text).flatMap { $0.isInfinite && !Self.isInfinity(text) ? nil : $0.storedValue }
+    case .date: ExactDates.date(from: text)?.storedValue
+    case .uuid: UUID(uuidString: text)?.storedValue
+    case .string: .string(text)
+    case .bytes: Data(base64Encoded: text)?.storedValue
+    case .decimal:
+      // `Decimal` reads a number at the beginning of a text, and ignores the rest.
+      text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) == nil
+        ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
+    case .json:
+      try (try? JSONCoding.decoder.decode(JSONValue.self, from: Data(text.utf8)))?.storedValue
+    case .reference: nil
+    }
+  }
+
+  /// Returns whether a text names infinity, rather than a number that is too large.
+  private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
+}
