@@ -28,8 +28,8 @@ extension ChangeFeed {
     /// The values in the generation that the feed read before this one; `nil` if the object did not
     /// exist there, if that generation is not known, or if the feed leaves these values out.
     public internal(set) var before: Values?
-    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed leaves
-    /// these values out.
+    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed
+    /// leaves these values out.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?
@@ -55,7 +55,8 @@ extension ChangeFeed {
     /// Whether the feed includes the values after the change.
     let includesAfter: Bool
 
-    /// The identifier of the event, which is the same each time that a feed of the store returns it.
+    /// The identifier of the event, which is the same each time that a feed of the store returns
+    /// it.
     ///
     /// It contains the number of the transaction, and the position of the change in it or the
     /// object.

@@ -85,7 +85,7 @@ extension ChangeFeed.Event: Encodable {
     case specversion, id, source, type, subject, time, datacontenttype, data
   }
 
-  private enum DataField: String, CodingKey {
+  private enum ContentField: String, CodingKey {
     case operation, entity, key, properties, before, after, author, transaction, index, last
     case generation
   }
@@ -103,7 +103,7 @@ extension ChangeFeed.Event: Encodable {
     if let objectID { try container.encode(objectID.shortText, forKey: .subject) }
     try container.encode(ExactDates.roundedText(of: time), forKey: .time)
     try container.encode("application/json", forKey: .datacontenttype)
-    var data = container.nestedContainer(keyedBy: DataField.self, forKey: .data)
+    var data = container.nestedContainer(keyedBy: ContentField.self, forKey: .data)
     try data.encode(operation.rawValue, forKey: .operation)
     if let entityName { try data.encode(entityName, forKey: .entity) }
     if let key {
@@ -121,8 +121,8 @@ extension ChangeFeed.Event: Encodable {
   }
 
   private static func encode(
-    _ values: ChangeFeed.Values?, _ field: DataField,
-    in data: inout KeyedEncodingContainer<DataField>
+    _ values: ChangeFeed.Values?, _ field: ContentField,
+    in data: inout KeyedEncodingContainer<ContentField>
   ) throws {
     guard let values else { return try data.encodeNil(forKey: field) }
     var inner = data.nestedContainer(keyedBy: ImportKey.self, forKey: field)

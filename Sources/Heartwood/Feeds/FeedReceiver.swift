@@ -12,8 +12,8 @@ public import Foundation
 ///
 /// The events are those of a ``ChangeFeed`` or of `heartwoodctl follow`, in their order. The store
 /// remembers which of its objects correspond to those of the other store. An object that is not
-/// known yet is found by a unique attribute, or inserted. The store also remembers the last event of
-/// each source, and skips earlier ones, so a feed may be repeated from any earlier position.
+/// known yet is found by a unique attribute, or inserted. The store also remembers the last event
+/// of each source, and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
 /// The merge policy decides about objects that were edited in this store: the values of the event
 /// count as those of a context that is being saved. `custom` policies merge as
@@ -93,8 +93,8 @@ public struct FeedReceiver {
   /// no events beyond those of the same generation.
   ///
   /// - Parameter isComplete: Whether there are no later events.
-  /// - Returns: The number of events, and the position in the history of the other store up to which
-  ///   they have been applied, durably if the store's commits are durable.
+  /// - Returns: The number of events, and the position in the history of the other store up to
+  ///   which they have been applied, durably if the store's commits are durable.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
   ///   `historyExpired` if the source was restored to an earlier state; errors of writing. The

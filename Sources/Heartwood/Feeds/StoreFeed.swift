@@ -85,14 +85,14 @@ struct StoreFeed {
   /// - Throws: The same errors as ``nextTime()``.
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
-    guard try nextTime() != nil, let change = changes?.next, let view = changes?.view else {
-      return nil
-    }
-    let event = try event(for: change, view)
-    let (transaction, isLast) = (change.transaction.sequence, change.isLast)
-    last = isLast ? nil : (transaction, change.index)
-    if isLast { position = transaction }
-    try advance()
+    guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
+    let event = try event(for: change, state.view)
+    changes = nil
+    // If this fails, the event is read again.
+    state.next = try nextChange(&state.cursor)
+    last = change.isLast ? nil : (change.transaction.sequence, change.index)
+    if change.isLast { position = change.transaction.sequence }
+    if state.next == nil { endChanges(state) } else { changes = state }
     return event
   }
 
@@ -117,19 +117,8 @@ struct StoreFeed {
 
   private mutating func nextExisting() throws -> ChangeFeed.Event? {
     guard var state = existing else { return nil }
+    if state.waiting.isEmpty { try readExisting(&state) }
     existing = nil
-    while state.waiting.isEmpty, let entity = state.entities.first {
-      try state.view.forEachRow(of: entity, after: state.row) { number, row in
-        state.waiting.append(try self.event(for: number, entity, row, state))
-        state.row = number.row
-        return state.waiting.count < Self.rowCount
-      }
-      if state.waiting.count < Self.rowCount {
-        state.entities = state.entities.dropFirst()
-        state.row = 0
-      }
-      state.waiting.reverse()
-    }
     if let event = state.waiting.popLast() {
       existing = state
       return event
@@ -137,6 +126,22 @@ struct StoreFeed {
     position = state.transaction
     if values.includesBefore { previous = state.view }
     return event(of: .complete, nil, state)
+  }
+
+  private func readExisting(_ state: inout Existing) throws {
+    while state.waiting.isEmpty, let entity = state.entities.first {
+      let (view, last) = (state.view, state.row)
+      try view.forEachRow(of: entity, after: last) { number, row in
+        state.waiting.append(try event(for: number, entity, row, state))
+        state.row = number.row
+        return state.waiting.count < Self.rowCount
+      }
+      if state.waiting.count < Self.rowCount {
+        state.entities = state.entities.dropFirst()
+        state.row = 0
+      }
+    }
+    state.waiting.reverse()
   }
 
   private func event(
@@ -174,24 +179,13 @@ struct StoreFeed {
     }
     if previous == nil, values.includesBefore { previous = try viewAtPosition() }
     let next = try nextChange(&cursor)
-    changes = Changes(view: view, cursor: cursor, next: next)
-    if next == nil { endChanges() }
+    let state = Changes(view: view, cursor: cursor, next: next)
+    if next == nil { endChanges(state) } else { changes = state }
   }
 
-  /// Moves to the next change, or ends the changes of this generation.
-  private mutating func advance() throws {
-    guard var state = changes else { return }
-    changes = nil
-    state.next = try nextChange(&state.cursor)
-    changes = state
-    if state.next == nil { endChanges() }
-  }
-
-  private mutating func endChanges() {
-    guard let state = changes else { return }
+  private mutating func endChanges(_ state: Changes) {
     position = max(position ?? 0, state.cursor.newest)
     previous = values.includesBefore ? state.view : nil
-    changes = nil
   }
 
   /// Returns the next change to an object of a known class that has not been returned yet.

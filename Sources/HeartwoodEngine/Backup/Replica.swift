@@ -2,8 +2,8 @@
 ///
 /// One process at a time adds the generations of the backup with ``advance(progress:)``. Any number
 /// of processes can have the replica open for reading meanwhile; they see each generation as it is
-/// added, like a commit of another process. The replica has the generations, pages and tokens of its
-/// source. `Docs/Reference/Engine.md` lists the guarantees.
+/// added, like a commit of another process. The replica has the generations, pages and tokens of
+/// its source. `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
   private let store: Store

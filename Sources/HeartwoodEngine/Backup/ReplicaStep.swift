@@ -27,8 +27,8 @@ struct ReplicaStep {
       let old = try core.table.catchUp()
       try requireSuccessor(of: old.point)
       let (new, map) = try prepared(after: old)
-      // If this fails, the new map may be in place, so the images must stay. The next attempt writes
-      // them again.
+      // If this fails, the new map may be in place, so the images must stay. The next attempt
+      // writes them again.
       try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
       core.table.publishAppended(new)
       core.table.publishSynced(new.generation)
@@ -67,7 +67,8 @@ struct ReplicaStep {
     } catch {
       // Free the space of the images, unless an earlier attempt failed after it had replaced the
       // map.
-      if let map = try RetainedFrameMap.read(files.log), map.end.frame > old.generation { throw error }
+      let map = try RetainedFrameMap.read(files.log)
+      if let map, map.end.frame > old.generation { throw error }
       files.cache.forgetFrames(from: geometry.next(after: old.generation))
       files.allocator.reclaim(after: geometry.segment(of: old.generation))
       throw error

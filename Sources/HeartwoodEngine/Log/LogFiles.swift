@@ -155,7 +155,8 @@ package final class LogFiles: Sendable {
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
-  /// Opens or creates a segment for single images, whose disk space is allocated as they are written.
+  /// Opens or creates a segment for single images, whose disk space is allocated when they are
+  /// written.
   package func sparseSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
       throw StorageError(

@@ -1,5 +1,5 @@
-/// The layout of the `replica` file: these fields, and the message of the last error in UTF-8, padded
-/// with zeros to a multiple of 8 bytes.
+/// The layout of the `replica` file: these fields, and the message of the last error in UTF-8,
+/// padded with zeros to a multiple of 8 bytes.
 package enum ReplicaLayout {
   package static let errorTime = Field("errorTime", at: 32, 8)
   package static let fields = [errorTime]
@@ -61,7 +61,8 @@ package struct ReplicaRecord: Hashable, Sendable {
     }
     var record = ReplicaRecord()
     record.errorTime = bytes.load64(ReplicaLayout.errorTime.offset)
-    record.message = String(decoding: bytes.slice(ReplicaLayout.message, count).copied(), as: UTF8.self)
+    let text = bytes.slice(ReplicaLayout.message, count).copied()
+    record.message = String(decoding: text, as: UTF8.self)
     return record
   }
 }

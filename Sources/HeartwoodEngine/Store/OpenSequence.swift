@@ -38,7 +38,9 @@ struct OpenSequence {
   ///
   /// - Throws: `readOnly` if a replica is opened for writing.
   func prepare() throws(StorageError) -> StoreLocks {
-    if !options.isReadOnly, options.role == .writer, try ReplicaRecord.exists(in: path, fileSystem) {
+    if !options.isReadOnly, options.role == .writer,
+      try ReplicaRecord.exists(in: path, fileSystem)
+    {
       throw StorageError(
         .readOnly,
         "The store is a replica, which only its backup changes. Open it for reading only, or "

@@ -299,8 +299,8 @@ enum Command: String, CaseIterable {
         "Without NEW, lists the restore points. --at is the number of a generation, a name, or a "
           + "time: the newest restore point that is not later. NEW is created when it is complete "
           + "and every page has been verified.",
-        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets one of "
-          + "its own, like a copy.",
+        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets one "
+          + "of its own, like a copy.",
       ]
     case .replica:
       [

@@ -56,7 +56,8 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .before, .once, .acknowledge, .yes,
+    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .before, .once, .acknowledge,
+      .yes,
       .full, .json, .jsonLines, .csv, .markdown, .help, .version:
       nil
     }

@@ -36,7 +36,8 @@ struct FeedCopyTests {
       return "\(prefix)\(count)"
     }
 
-    private func any<M: ManagedObject>(_ type: M.Type, _ context: ManagedObjectContext) throws -> M? {
+    private func any<M: ManagedObject>(_ type: M.Type, _ context: ManagedObjectContext) throws -> M?
+    {
       try context.fetch(FetchRequest<M>()).randomElement(using: &random)
     }
 
@@ -51,7 +52,9 @@ struct FeedCopyTests {
         (car.name, car.owner) = (name("c"), try any(Person.self, context))
       case 3:
         let club = Club(context: context)
-        (club.name, club.members) = (name("k"), Set(try any(Person.self, context).map { [$0] } ?? []))
+        (club.name, club.members) = (
+          name("k"), Set(try any(Person.self, context).map { [$0] } ?? [])
+        )
       case 4, 5:
         let hall = Hall(context: context)
         count += 1
@@ -165,7 +168,9 @@ struct FeedCopyTests {
     #expect(try copy.container.store.snapshot().generation == before)
   }
 
-  @Test(.mustEnd, .evidence("CF-08")) func `finds unknown objects by their unique values`() async throws {
+  @Test(.mustEnd, .evidence("CF-08")) func `finds unknown objects by their unique values`()
+    async throws
+  {
     let (source, copy) = (try GraphFixture(), try GraphFixture())
     let known = try copy.person("Ada", age: 3)
     try copy.person("Bob")
@@ -228,7 +233,8 @@ struct FeedCopyTests {
     let inserted = try await source.container.changeFeed(from: .oldestTransaction)
       .all(of: source.container)
     try copy.container.apply(events: inserted.map { try $0.json() })
-    #expect(try copy.container.fetchHistory(after: nil).map(\.changes.count) == [10_000, 10_000, 5000])
+    #expect(
+      try copy.container.fetchHistory(after: nil).map(\.changes.count) == [10_000, 10_000, 5000])
     // The first person takes the name of the last one.
     try context.execute(BatchUpdateRequest<Person> { row in row[\.age] = 1 })
     let first = try #require(inserted[0].objectID)
@@ -236,7 +242,8 @@ struct FeedCopyTests {
     for (id, name) in [(first, "-"), (last, "p1"), (first, "p\(count)")] {
       try source.change(id) { $0.name = name }
     }
-    let updated = try await source.container.changeFeed(from: .after(start)).all(of: source.container)
+    let updated = try await source.container.changeFeed(from: .after(start)).all(
+      of: source.container)
     let token = try copy.container.currentHistoryToken
     try copy.container.apply(events: updated.map { try $0.json() })
     let history = try copy.container.fetchHistory(after: token)
@@ -263,7 +270,8 @@ struct FeedCopyTests {
         && error?.message.hasPrefix("Event 3-0 about Person/1 cannot be applied: ") == true
     }
     #expect(try copy.container.fetchHistory(after: nil).count == 2)
-    let broken = String(decoding: events[1], as: UTF8.self).replacing("\"age\":1", with: "\"age\":{}")
+    let broken = String(decoding: events[1], as: UTF8.self).replacing(
+      "\"age\":1", with: "\"age\":{}")
     #expect(broken != String(decoding: events[1], as: UTF8.self))
     #expect {
       try copy.container.apply(events: [Data(broken.utf8)])

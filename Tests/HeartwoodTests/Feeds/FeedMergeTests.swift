@@ -61,7 +61,8 @@ struct FeedMergeTests {
   }
 
   @Test(
-    .mustEnd, .evidence("CF-10"), arguments: cases("mergeConflict", "2 Addy", "2 Addy", "2 -", "1 Addy"))
+    .mustEnd, .evidence("CF-10"),
+    arguments: cases("mergeConflict", "2 Addy", "2 Addy", "2 -", "1 Addy"))
   func `resolves an object of which both sides changed different properties`(
     policy: Int, result: String
   ) async throws {

@@ -53,7 +53,8 @@ struct KillTests {
   }
 
   @Test(
-    .evidence("A8"), .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"), .evidence("I6"),
+    .evidence("A8"), .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"),
+    .evidence("I6"),
     arguments: [(UInt64(1), true), (2, false)])
   func `lose no commit and see only complete ones when they are killed`(
     seed: UInt64, isMapped: Bool
