@@ -28,7 +28,7 @@ struct ObjectConcurrencyTests {
     let json = event?["data"] as? [String: Any]
     #expect(json?["properties"] as? [String] == ["weight"])
     #expect(json?["author"] as? String == "coach")
-    #expect((json?["values"] as? [String: Any])?["weight"] as? Double == 99)
+    #expect((json?["after"] as? [String: Any])?["weight"] as? Double == 99)
   }
 
   @Test(.mustEnd) func `follow ends when its reader closes the output`() throws {
