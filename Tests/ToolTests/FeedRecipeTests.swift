@@ -72,7 +72,7 @@ struct FeedRecipeTests {
   ) throws {
     var running: [Int: Recipe] = [:]
     var printed = ""
-    let end = ContinuousClock.now + .seconds(120)
+    let end = ContinuousClock.now + .seconds(300)
     repeat {
       for (index, script) in scripts.enumerated() where running[index]?.isRunning != true {
         printed += try running[index]?.output() ?? ""
@@ -93,7 +93,7 @@ struct FeedRecipeTests {
   }
 
   private func waitForEqualCopy() throws {
-    let end = ContinuousClock.now + .seconds(60)
+    let end = ContinuousClock.now + .seconds(300)
     while try stores.objects(stores.target) != stores.objects(stores.source),
       ContinuousClock.now < end
     { usleep(50_000) }

@@ -37,7 +37,7 @@ final class Recipe {
   @discardableResult
   static func run(
     _ script: String, _ arguments: [String], _ environment: [String: String] = [:],
-    tools: String? = nil, for milliseconds: Int = 60_000
+    tools: String? = nil, for milliseconds: Int = 300_000
   ) throws -> (exitCode: Int32, output: String) {
     let recipe = try Recipe(script, arguments, environment, tools: tools)
     recipe.wait(for: milliseconds)
@@ -48,7 +48,7 @@ final class Recipe {
   var isRunning: Bool { process.isRunning }
 
   /// Waits until the script has ended, for at most the given time.
-  func wait(for milliseconds: Int = 60_000) {
+  func wait(for milliseconds: Int = 300_000) {
     let end = ContinuousClock.now + .milliseconds(milliseconds)
     while isRunning, ContinuousClock.now < end { usleep(2000) }
   }
