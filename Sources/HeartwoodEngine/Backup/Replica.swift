@@ -15,6 +15,8 @@ public final class Replica: Sendable {
   /// none.
   ///
   /// - Parameters:
+  ///   - path: The path of the replica's directory.
+  ///   - backup: The backup directory, or a copy of it.
   ///   - progress: A closure that is called on this thread each time another hundredth of the pages
   ///     of a new replica has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example because it
