@@ -41,6 +41,8 @@ struct FormatDocumentTests {
     Layout("SegmentLayout", SegmentLayout.fields, 0, SegmentLayout.byteCount),
     Layout("GroupLayout", GroupLayout.fields, 0, GroupLayout.entries),
     Layout("AtomicFileLayout", AtomicFileLayout.fields, 0, AtomicFileLayout.byteCount),
+    Layout(
+      "ReplicaLayout", ReplicaLayout.fields, AtomicFileLayout.byteCount, ReplicaLayout.message),
     Layout("MapLayout", MapLayout.fields, AtomicFileLayout.byteCount, MapLayout.rows),
     Layout(
       "MapLayout.retainedGenerationFields", MapLayout.retainedGenerationFields, 0,

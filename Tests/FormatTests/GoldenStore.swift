@@ -17,6 +17,9 @@ enum GoldenStore {
   /// The name of a backup of the small store, with a file of all pages and a delta.
   static let backup = "backup"
 
+  /// The name of a replica to which a generation was added.
+  static let replica = "replica"
+
   private static let directory = "Tests/FormatTests/Golden/version-1/"
 
   /// Returns the bytes of the files of a golden store, keyed by file name.
@@ -47,7 +50,9 @@ enum GoldenStore {
     guard !FileManager.default.fileExists(atPath: target) else { return }
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
     for name in try disk.list(path) ?? []
-    where name == "pages" || name.hasPrefix("wal-") || BackupName(name) != nil {
+    where ["pages", "map", "replica"].contains(name) || name.hasPrefix("wal-")
+      || BackupName(name) != nil
+    {
       guard let file = try disk.open(path + "/" + name, .read) else { continue }
       try HexText.encode(try file.allBytes())
         .write(toFile: target + "/" + name + ".hex", atomically: true, encoding: .utf8)
@@ -109,6 +114,18 @@ enum GoldenStore {
     try store.keep(store.snapshot().generation, as: "before large values")
     try put("large", in: store)
     try store.backup(to: path)
+  }
+
+  /// Follows a backup with a replica, and releases it without closing it.
+  static func writeReplica(on disk: SimulatedDisk, at path: String) throws {
+    let store = try Store(at: "/store", options: options(), fileSystem: disk)
+    try put("numbers", in: store)
+    try store.backup(to: "/backup")
+    let replica = try Replica(at: path, following: Backup(at: "/backup", on: disk), options())
+    try put("kinds", in: store)
+    try put("large", in: store)
+    try store.backup(to: "/backup")
+    try replica.advance()
   }
 
   private static func put(_ name: String, in store: Store) throws {

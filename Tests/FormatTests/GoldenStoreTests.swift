@@ -41,6 +41,9 @@ struct GoldenStoreTests {
     let other = SimulatedDisk(seed: 2)
     try GoldenStore.writeBackup(on: other, to: "/backup")
     try GoldenStore.keep(GoldenStore.backup, of: other, at: "/backup")
+    let third = SimulatedDisk(seed: 3)
+    try GoldenStore.writeReplica(on: third, at: "/replica")
+    try GoldenStore.keep(GoldenStore.replica, of: third, at: "/replica")
   }
 
   @Test(arguments: openings) func `is sound`(opening: Opening) throws {
@@ -96,6 +99,29 @@ struct GoldenStoreTests {
       #expect(try store.verify().findings == [])
       try store.close()
     }
+  }
+
+  @Test(.evidence("A8"), .evidence("A9")) func `is a replica until it is promoted`() throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "replica")
+    try GoldenStore.copy(GoldenStore.replica, to: path)
+    #expect(throws: StorageError.self) { try Store(at: path) }
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reader = try Store(at: path, options: options)
+    #expect(try reader.replicaStatus != nil)
+    try Replica.promote(path)
+    let store = try Store(at: path)
+    for snapshot in [try reader.snapshot(), try store.snapshot()] {
+      for (name, rows) in GoldenStore.rows {
+        for (key, value) in rows {
+          #expect(try snapshot.keyspace(name)?.get(key) == value, "\(name) \(key)")
+        }
+      }
+    }
+    #expect(try store.verify().findings == [])
+    try reader.close()
+    try store.close()
   }
 
   @Test func `can be written and checkpointed`() throws {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Interruptions of backups")
 struct BackupCrashTests {
   enum Step: CaseIterable {
-    case first, delta, thinning, restoring
+    case first, delta, thinning, restoring, creating, advancing, promoting
   }
 
   /// A disk with a store and its backups, and what these contain.
@@ -32,7 +32,13 @@ struct BackupCrashTests {
         guard round < count else { break }
         states.append(try BackedUpState(opened.snapshot()))
         try opened.backup(to: "/backup")
+        if round == 0, step == .advancing || step == .promoting { try Self.replica(disk).close() }
       }
+    }
+
+    static func replica(_ disk: SimulatedDisk) throws -> Replica {
+      try Replica(
+        at: "/replica", following: Backup(at: "/backup", on: disk), CrashHistory.options())
     }
 
     var backup: Backup { Backup(at: "/backup", on: disk) }
@@ -44,6 +50,11 @@ struct BackupCrashTests {
         let kept = [states[0].generation, states[3].generation]
         try backup.thin { kept.contains($0.generation) }
       case .restoring: try backup.restore(states[2].generation, to: "/restored")
+      case .creating, .advancing:
+        let replica = try Self.replica(disk)
+        try replica.advance()
+        try replica.close()
+      case .promoting: try Replica.promote("/replica", CrashHistory.options(), disk)
       }
     }
   }
@@ -65,6 +76,8 @@ struct BackupCrashTests {
     if try disk.list("/restored") != nil {
       try scene.states[2].expectEqual(at: "/restored", on: disk, label)
     }
+    if step == .promoting { try expectPromotable(scene, disk, label) }
+    if step == .creating || step == .advancing { try expectFollowing(scene, disk, label) }
     try store.backup(to: "/backup")
     try backup.restore(to: "/newest")
     try BackedUpState(store.snapshot()).expectEqual(at: "/newest", on: disk, label)
@@ -75,8 +88,51 @@ struct BackupCrashTests {
     try store.close()
   }
 
+  /// Expects that the replica has one of the states, if it exists, and can be advanced.
+  private func expectFollowing(
+    _ scene: Scene, _ disk: SimulatedDisk, _ label: String
+  ) throws {
+    var options = CrashHistory.options()
+    options.isReadOnly = true
+    if try disk.list("/replica") != nil {
+      let reader = try Store(at: "/replica", options: options, fileSystem: disk)
+      let snapshot = try reader.snapshot()
+      let state = scene.states.first { $0.generation == snapshot.generation }
+      try #require(state, "\(label)").expectSamePages(snapshot, label)
+      try StoreFixture.expectSound(reader)
+      try reader.close()
+    }
+    let replica = try Scene.replica(disk)
+    try replica.advance()
+    try replica.close()
+    let reader = try Store(at: "/replica", options: options, fileSystem: disk)
+    try scene.states[3].expectSamePages(reader.snapshot(), label)
+    let status = try reader.replicaStatus
+    #expect(status != nil && status?.lastError == nil, "\(label)")
+    try StoreFixture.expectSound(reader)
+    try reader.close()
+  }
+
+  /// Expects that the promotion is complete, or can be completed.
+  private func expectPromotable(
+    _ scene: Scene, _ disk: SimulatedDisk, _ label: String
+  ) throws {
+    if try disk.list("/replica")?.contains("replica") == true {
+      try Replica.promote("/replica", CrashHistory.options(), disk)
+    }
+    let promoted = try Store(at: "/replica", options: CrashHistory.options(), fileSystem: disk)
+    let snapshot = try promoted.snapshot()
+    #expect(snapshot.generation > scene.states[0].generation, "\(label)")
+    try scene.states[0].expectSamePages(snapshot, label)
+    try promoted.write { try $0.keyspace("promoted").put(1, [1]) }
+    try StoreFixture.expectSound(promoted)
+    #expect(throws: (any Error).self) { try promoted.backup(to: "/backup") }
+    try promoted.close()
+  }
+
   @Test(
-    .evidence("A1"), .evidence("A2"), .evidence("A5"), .evidence("A7"), arguments: Step.allCases)
+    .evidence("A1"), .evidence("A2"), .evidence("A5"), .evidence("A7"), .evidence("A8"),
+    .evidence("A9"), arguments: Step.allCases)
   func `lose nothing and can be continued`(step: Step) throws {
     let whole = try Scene(before: step)
     let start = whole.disk.callCount

@@ -27,8 +27,9 @@ package struct BackedUpState {
 
   package var generation: Generation { token.generation }
 
-  private func expectSamePages(
-    _ snapshot: Snapshot, _ label: String, _ location: SourceLocation
+  /// Expects that a snapshot has this state, page for page.
+  package func expectSamePages(
+    _ snapshot: Snapshot, _ label: String, _ location: SourceLocation = #_sourceLocation
   ) throws {
     let found = try BackedUpState(snapshot)
     #expect(found.pageCount == pageCount, "\(label)", sourceLocation: location)

@@ -91,6 +91,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
   /// The number of numbered calls so far.
   package var callCount: Int { lock.withLock { history.count } }
+  /// The number of open files.
+  package var openFileCount: Int { lock.withLock { openCounts.count } }
+
   /// The number of attempts to open a file so far.
   package var openCount: Int { lock.withLock { opens } }
   /// The number of reads so far.

@@ -97,7 +97,7 @@ struct BackupCommandTests {
     let run = try store.run("backup", backup, "--keep", "1hourly")
     #expect(run.output.contains("; removed 1 restore point"))
     #expect(try Backup(at: backup).restorePoints().map(\.names) == [["kept"], []])
-    try store.run("backup", backup, "--keep", "1h,2daily").expectFine()
+    try store.run("backup", backup, "--keep", "1h, 2daily").expectFine()
     #expect(try Backup(at: backup).restorePoints().count == 2)
     try ToolRun("restore", backup, directory.path(of: "last")).expectFine()
     #expect(try teams(in: directory.path(of: "last")) == teams(in: store.fixture.path))

@@ -10,7 +10,7 @@ struct ObjectConcurrencyTests {
     let store = try ObjectStore()
     let process = Process()
     process.executableURL = try ToolRun.executable()
-    process.arguments = ["follow", store.fixture.path, "--after", "0"]
+    process.arguments = ["follow", store.fixture.path, "--after", "0", "--before"]
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.start()
@@ -28,6 +28,7 @@ struct ObjectConcurrencyTests {
     let json = event?["data"] as? [String: Any]
     #expect(json?["properties"] as? [String] == ["weight"])
     #expect(json?["author"] as? String == "coach")
+    #expect((json?["before"] as? [String: Any])?["weight"] as? Double == 10.5)
     #expect((json?["after"] as? [String: Any])?["weight"] as? Double == 99)
   }
 

@@ -6,52 +6,14 @@ import Testing
 /// Runs the scripts in `Docs/Recipes` with the programs that they need.
 @Suite("Recipes")
 struct RecipeTests {
-  private static let directory = URL(filePath: #filePath).appending(
-    path: "../../../Docs/Recipes"
-  ).standardizedFileURL
-
-  private static func path(of program: String) -> String? {
-    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-      .map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-  }
-
-  /// Runs a script, and returns its exit code and what it printed.
-  @discardableResult
-  private static func run(
-    _ script: String, _ arguments: [String], _ environment: [String: String],
-    for milliseconds: Int = 60_000
-  ) throws -> (exitCode: Int32, output: String) {
-    let process = Process()
-    process.executableURL = directory.appending(path: script)
-    process.arguments = arguments
-    let tools = try ToolRun.executable().deletingLastPathComponent().path(percentEncoded: false)
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-      .merging(["PATH": tools + ":" + path]) { $1 }
-      // The server on this machine has no certificate, and old versions of rclone refuse others.
-      .filter { $0.key != "AWS_CA_BUNDLE" }
-    let directory = try ScratchDirectory()
-    let log = URL(filePath: directory.path(of: "log"))
-    try Data().write(to: log)
-    let file = try FileHandle(forWritingTo: log)
-    (process.standardOutput, process.standardError) = (file, file)
-    process.standardInput = FileHandle.nullDevice
-    try process.start()
-    let end = ContinuousClock.now + .milliseconds(milliseconds)
-    while process.isRunning, ContinuousClock.now < end { usleep(2000) }
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    process.waitUntilExit()
-    return (process.terminationStatus, try String(contentsOf: log, encoding: .utf8))
-  }
-
   @Test(
     .mustEnd,
-    .enabled(if: path(of: "rclone") != nil, "The program rclone is not installed."),
+    .enabled(if: Recipe.path(of: "rclone") != nil, "The program rclone is not installed."),
     arguments: [false, true])
   func `a backup on a server restores the store`(isS3: Bool) throws {
     let store = try ObjectStore(oddities: false)
     let directory = try ScratchDirectory()
-    let server = isS3 ? try S3Server(Self.path(of: "moto_server")) : nil
+    let server = isS3 ? try S3Server(Recipe.path(of: "moto_server")) : nil
     // Where no such server is installed, rclone copies to a directory.
     let remote = server == nil ? directory.path(of: "remote") : "s3:backups/shop"
     let environment = server?.rclone ?? ["RCLONE_CONFIG": "/dev/null"]
@@ -61,13 +23,13 @@ struct RecipeTests {
       try store.keep(name)
       try store.change { ToolTeam(context: $0).name = name }
       // Interrupted at any time, the script can be run again.
-      if name == "B" { try Self.run("backup-to-s3", arguments, environment, for: 150) }
-      let run = try Self.run("backup-to-s3", arguments, environment)
+      if name == "B" { try Recipe.run("backup-to-s3", arguments, environment, for: 150) }
+      let run = try Recipe.run("backup-to-s3", arguments, environment)
       #expect(run.exitCode == 0, "\(run.output)")
     }
     for (at, count) in [("A", 3), ("B", 4), ("C", 5), ("", 6)] {
       let target = directory.path(of: "restored-\(at)")
-      let run = try Self.run(
+      let run = try Recipe.run(
         "restore-from-s3",
         [remote, directory.path(of: "copy-\(at)"), target] + (at.isEmpty ? [] : ["--at", at]),
         environment)

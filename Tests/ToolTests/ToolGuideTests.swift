@@ -86,11 +86,13 @@ struct ToolGuideTests {
     var text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")
     if text.hasSuffix("\n") { text.removeLast() }
     // Times, ages, process numbers and identifiers differ between runs.
-    return Self.withoutAges(text).replacing(/20[2-9]\d-\d\d-\d\dT[0-9:.]+Z/, with: "2026-11-27T09:41:00.000Z")
-      .replacing(#/(fixture|coach  )  +\d+  /#) { "\($0.output.1)     4711  " }
-      .replacing(/identity   [0-9a-f]{32}/, with: "identity   68427768ecf3b4ee1d28702fc1ccfa7a")
-      .replacing(/lineage    [0-9a-f]{16}/, with: "lineage    01dd57a0485afb48")
-      .replacing(/[0-9A-F]{8}-[0-9A-F-]{27}/, with: "9213C23F-42E4-456E-9CAF-2D5B95DC8823")
+    return Self.withoutAges(text).replacing(
+      /20[2-9]\d-\d\d-\d\dT[0-9:.]+Z/, with: "2026-11-27T09:41:00.000Z"
+    )
+    .replacing(#/(fixture|coach  )  +\d+  /#) { "\($0.output.1)     4711  " }
+    .replacing(/identity   [0-9a-f]{32}/, with: "identity   68427768ecf3b4ee1d28702fc1ccfa7a")
+    .replacing(/lineage    [0-9a-f]{16}/, with: "lineage    01dd57a0485afb48")
+    .replacing(/[0-9A-F]{8}-[0-9A-F-]{27}/, with: "9213C23F-42E4-456E-9CAF-2D5B95DC8823")
   }
 
   /// Returns an output with all ages replaced by "0 s", also in the column of a table.

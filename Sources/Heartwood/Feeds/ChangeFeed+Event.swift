@@ -74,7 +74,7 @@ extension ChangeFeed {
     /// Returns the event as a JSON document on one line, in the format of CloudEvents 1.0.
     ///
     /// This is what `heartwoodctl follow` writes, and what
-    /// ``PersistentContainer/apply(events:author:mergePolicy:)`` reads.
+    /// ``FeedReceiver`` reads.
     ///
     /// - Throws: `corrupt` if a value cannot be decoded.
     public func json() throws -> Data { try Self.encoder.encode(self) }

@@ -8,7 +8,7 @@ extension PersistentContainer {
   ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
   ///     that it has acknowledged, and `deleteHistory` keeps the others. A new consumer is
   ///     registered at the start of the feed, or, if that is `existingObjects`, by the first
-  ///     ``ChangeFeed/acknowledge(_:)`` after them.
+  ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after them.
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if the
   ///   transactions after it have been deleted, and there is a new consumer; errors of writing.

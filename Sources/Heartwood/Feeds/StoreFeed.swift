@@ -222,7 +222,9 @@ struct StoreFeed {
     var event = ChangeFeed.Event(
       operation: operation, objectID: ManagedObjectID(change.number, model.space),
       changedProperties: properties ?? [], author: header.author,
-      time: Date(timeIntervalSinceReferenceDate: header.timestamp),
+      // Rounded down, like the times of generations: a snapshot is not older than what it contains.
+      time: Date(
+        timeIntervalSinceReferenceDate: (header.timestamp * 1000).rounded(.down) / 1000),
       transaction: change.transaction.sequence, index: change.index, isLast: change.isLast,
       generation: view.snapshot.generation, source: source,
       includesAfter: values.includesAfter)

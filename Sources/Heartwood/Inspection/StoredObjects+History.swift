@@ -72,4 +72,9 @@ extension PersistentContainer {
   package func historyToken(after number: Int64) -> PersistentHistoryToken {
     PersistentHistoryToken(store: group.first.model.space.store, sequence: number)
   }
+
+  /// Returns the number of the last transaction of the only store, or 0.
+  package func newestTransactionNumber() throws -> Int64 {
+    try currentHistoryToken?.sequence(of: group.first.model.space.store) ?? 0
+  }
 }

@@ -15,10 +15,18 @@ public struct Backup: Sendable {
     public var byteCount: Int
     /// Whether that file has all pages, rather than those changed since an earlier generation.
     public var isFull: Bool
+
+    init(_ header: BackupHeader) {
+      generation = Generation(frame: header.point.frame)
+      time = header.point.time
+      names = header.names.filter { $0.value == header.point.frame }.keys.sorted()
+      byteCount = Int(clamping: header.fileByteCount)
+      isFull = header.base == nil
+    }
   }
 
-  private let path: String
-  private let fileSystem: any FileSystem
+  let path: String
+  let fileSystem: any FileSystem
 
   /// Creates a description of the backup directory at a path.
   public init(at path: String) { self.init(at: path, on: PosixFileSystem()) }
@@ -50,10 +58,9 @@ public struct Backup: Sendable {
       names[frame, default: []].append(name)
     }
     return headers.map { header in
-      RestorePoint(
-        generation: Generation(frame: header.point.frame), time: header.point.time,
-        names: names[header.point.frame, default: []].sorted(),
-        byteCount: Int(clamping: header.fileByteCount), isFull: header.base == nil)
+      var point = RestorePoint(header)
+      point.names = names[header.point.frame, default: []].sorted()
+      return point
     }
   }
 
@@ -66,6 +73,8 @@ public struct Backup: Sendable {
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
   ///   - target: A path that does not exist yet; its parent directory must exist.
+  ///   - asFork: Whether the new store has an identity of its own, as if it were a copy: tokens of
+  ///     the old store, and its backup directories, are not accepted then.
   ///   - progress: A closure that is called on this thread each time another hundredth of the pages
   ///     has been read.
   /// - Returns: The generation.
@@ -77,8 +86,15 @@ public struct Backup: Sendable {
   ///   writes each page of the generation once; three syncs and those of the directories.
   @discardableResult
   public func restore(
-    _ generation: Generation? = nil, to target: String,
+    _ generation: Generation? = nil, to target: String, asFork: Bool = false,
     progress: ((StoreProgress) -> Void)? = nil
+  ) throws -> Generation {
+    try restore(generation, to: target, as: asFork ? .fork : .original, progress)
+  }
+
+  func restore(
+    _ generation: Generation?, to target: String, as kind: BackupRestore.Kind,
+    _ progress: ((StoreProgress) -> Void)?
   ) throws -> Generation {
     let directory = try BackupDirectory(path, on: fileSystem)
     // A newest file that cannot be used is an error: an older state must not be taken for it.
@@ -86,7 +102,7 @@ public struct Backup: Sendable {
       throw StorageError(
         .notAStore, "The directory contains no backup. Check the path.", file: path)
     }
-    try BackupRestore(directory, to: target, progress).run(frame)
+    try BackupRestore(directory, to: target, kind, progress).run(frame)
     return Generation(frame: frame)
   }
 

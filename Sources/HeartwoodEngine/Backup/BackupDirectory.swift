@@ -139,7 +139,7 @@ struct BackupDirectory {
     }
   }
 
-  private func missing(_ frame: FrameNumber) -> StorageError {
+  func missing(_ frame: FrameNumber) -> StorageError {
     guard let present = names.last(where: { $0.frame == frame }), let base = present.base else {
       let frames = frames
       let near = [frames.last { $0 < frame }, frames.first { $0 > frame }].compactMap { $0 }
@@ -161,7 +161,7 @@ struct BackupDirectory {
   ) -> String {
     let rest = BackupDirectory(path, names.filter { $0 != damaged }, fileSystem)
     guard let newest = rest.frames.last(where: { $0 <= frame }) else {
-      return rest.frames.first.map { "Generation \($0) and newer ones can still be restored." }
+      return rest.frames.first.map { "Generation \($0) can still be restored." }
         ?? "Nothing can be restored from the other files."
     }
     return "Generation \(newest) can still be restored."

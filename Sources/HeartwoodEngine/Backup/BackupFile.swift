@@ -1,7 +1,10 @@
 /// A complete file of a backup directory.
+///
+/// It is open only while it is read, because a chain may have more files than a process can open.
 struct BackupFile {
   let header: BackupHeader
-  private let file: any File
+  private let directory: String
+  private let fileSystem: any FileSystem
   private let name: String
 
   /// The number of bytes that are read and written at a time.
@@ -11,11 +14,19 @@ struct BackupFile {
   init(_ name: BackupName, in directory: String, _ fileSystem: any FileSystem) throws(StorageError)
   {
     self.name = name.text
-    guard let file = try fileSystem.open(directory + "/" + name.text, .read) else {
-      throw .corrupt("The backup file is missing.", file: name.text)
+    self.directory = directory
+    self.fileSystem = fileSystem
+    header = try BackupHeader.read(
+      try Self.opened(name.text, in: directory, fileSystem), name.text)
+  }
+
+  private static func opened(
+    _ name: String, in directory: String, _ fileSystem: any FileSystem
+  ) throws(StorageError) -> any File {
+    guard let file = try fileSystem.open(directory + "/" + name, .read) else {
+      throw .corrupt("The backup file is missing.", file: name)
     }
-    self.file = file
-    header = try BackupHeader.read(file, name.text)
+    return file
   }
 
   /// Calls `body` with the number, the bytes and the position of each page image, in the order of
@@ -25,6 +36,7 @@ struct BackupFile {
   func forEachImage(
     _ body: (PageNumber, Bytes, Int) throws(StorageError) -> Void
   ) throws(StorageError) {
+    let file = try Self.opened(name, in: directory, fileSystem)
     let pageByteCount = header.geometry.pageByteCount
     let perChunk = max(Self.chunkByteCount / pageByteCount, 1)
     let block = ByteBlock(count: perChunk * pageByteCount)
@@ -56,6 +68,7 @@ struct BackupFile {
   func read(
     _ position: Int, into target: MutableBytes, page: PageNumber
   ) throws(StorageError) {
+    let file = try Self.opened(name, in: directory, fileSystem)
     let offset = UInt64(header.byteCount) + UInt64(position) << UInt64(header.geometry.pageShift)
     guard try file.read(into: target, at: offset) == target.count,
       try self.page(of: target.bytes, from: UInt64(page)) == page

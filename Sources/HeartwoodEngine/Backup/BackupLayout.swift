@@ -46,6 +46,17 @@ package enum BackupLayout {
   }
 }
 
+extension CommitPoint {
+  /// Returns whether this commit is an earlier one, or was made after it.
+  ///
+  /// - Parameter lineages: The lineages that ended before this commit.
+  func descends(from point: CommitPoint, _ lineages: [EndedLineage]) -> Bool {
+    guard point.frame <= frame else { return false }
+    return point.lineage == lineage
+      || lineages.contains { $0.lineage == point.lineage && $0.end >= point.frame }
+  }
+}
+
 /// A commit that a backup file starts from.
 package struct BackupStart: Hashable, Sendable {
   package let frame: FrameNumber

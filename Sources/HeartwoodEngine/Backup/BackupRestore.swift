@@ -1,13 +1,24 @@
 /// Restores a generation from a backup directory to a new store.
 struct BackupRestore {
+  enum Kind {
+    /// A store with the identity of the one that was backed up.
+    case original
+    /// A store with an identity of its own.
+    case fork
+    /// A store with the original identity that follows the backup.
+    case replica
+  }
+
   private let directory: BackupDirectory
   private let target: String
+  private let kind: Kind
   private let progress: ((StoreProgress) -> Void)?
 
   init(
-    _ directory: BackupDirectory, to target: String, _ progress: ((StoreProgress) -> Void)?
+    _ directory: BackupDirectory, to target: String, _ kind: Kind,
+    _ progress: ((StoreProgress) -> Void)?
   ) {
-    (self.directory, self.target, self.progress) = (directory, target, progress)
+    (self.directory, self.target, self.kind, self.progress) = (directory, target, kind, progress)
   }
 
   func run(_ frame: FrameNumber) throws {
@@ -19,7 +30,7 @@ struct BackupRestore {
   }
 
   private func fill(_ path: String, from chain: BackupChain) throws(StorageError) {
-    let header = chain.newest
+    let header = restored(chain.newest)
     // A restored store must not be readable by more users than its backup.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + header.name.text)
     try directory.fileSystem.createDirectory(path, forFilesOf: mode)
@@ -32,7 +43,7 @@ struct BackupRestore {
     }
     let file = try fileSystem.create(path + "/pages")
     try file.setByteCount(header.geometry.offset(ofPage: header.point.pageCount))
-    var pages = RestoredPages(header.point.pageCount, header.geometry, file)
+    var pages = RestoredPages(header, file, isFork: kind == .fork)
     let steps = ProgressReport(total: chain.imageCount, progress)
     var count = 0
     try chain.forEachImage { page, image throws(StorageError) in
@@ -41,6 +52,12 @@ struct BackupRestore {
       steps.reach(count)
     }
     try pages.finish()
+    if kind == .replica {
+      let log = LogFiles(
+        fileSystem: fileSystem, directory: path, geometry: header.geometry,
+        identity: header.identity, isMapped: false, isWritable: true)
+      try ReplicaRecord.file.replace(with: ReplicaRecord().encoded(for: header.identity), log)
+    }
     // The header slot comes last: without it, the file is not a store.
     try file.sync()
     let slot = HeaderSlot(
@@ -53,6 +70,19 @@ struct BackupRestore {
     try file.sync()
     steps.finish()
   }
+
+  /// Returns the header of the last backup file, with the identity of the new store.
+  private func restored(_ header: BackupHeader) -> BackupHeader {
+    guard kind == .fork else { return header }
+    let fileSystem = directory.fileSystem
+    var fork = header
+    fork.identity = StoreIdentity(high: fileSystem.random(), low: fileSystem.random())
+    fork.point = CommitPoint(
+      frame: header.point.frame, digest: header.point.digest, lineage: fileSystem.random(),
+      pageCount: header.point.pageCount, time: header.point.time)
+    fork.lineages = []
+    return fork
+  }
 }
 
 /// The pages of a store that is being restored, which are written from the newest to the oldest.
@@ -60,6 +90,8 @@ private struct RestoredPages {
   private let pageCount: PageNumber
   private let geometry: Geometry
   private let file: any File
+  /// The seed of the hashes of a fork's pages, or `nil` if they stay as they are.
+  private let seed: UInt64?
   /// A bit for each page that has been written.
   private var written: [UInt64]
   /// Adjacent pages that are written together, and the number of the first one.
@@ -67,10 +99,11 @@ private struct RestoredPages {
   private var runStart: PageNumber = 0
   private var runByteCount = 0
 
-  init(_ pageCount: PageNumber, _ geometry: Geometry, _ file: any File) {
-    self.pageCount = pageCount
-    self.geometry = geometry
+  init(_ header: BackupHeader, _ file: any File, isFork: Bool) {
+    pageCount = header.point.pageCount
+    geometry = header.geometry
     self.file = file
+    seed = isFork ? header.identity.seed : nil
     written = [UInt64](repeating: 0, count: (Int(pageCount) + 63) / 64)
     run = ByteBlock(count: max(1 << 20, geometry.pageByteCount))
   }
@@ -90,6 +123,10 @@ private struct RestoredPages {
       runStart = page
     }
     run.bytes.copy(image, to: runByteCount)
+    if let seed {
+      let page = MutableBytes(run.bytes.base + runByteCount, count: image.count)
+      _ = PageChecks.stamp(page, frame: image.load64(PageLayout.frame.offset), seed: seed)
+    }
     runByteCount += image.count
   }
 

@@ -90,11 +90,7 @@ struct BackupRun {
         "The directory contains backups of another store. Use a separate directory for each store.",
         file: path)
     }
-    let isCurrent = point.lineage == newest.lineage && point.frame <= newest.frame
-    let isEnded = store.maintenance.lineages.contains {
-      $0.lineage == point.lineage && $0.end >= point.frame
-    }
-    guard isCurrent || isEnded else {
+    guard newest.descends(from: point, store.maintenance.lineages) else {
       throw StorageError(
         .foreignStore,
         "The directory contains backups of a later state than the one to which this store was "

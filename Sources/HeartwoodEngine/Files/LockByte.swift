@@ -10,6 +10,7 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
+  package static let following: UInt64 = 10
   /// The first row lock; the process that owns row r of the `holders` file locks `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
   /// The first generation lock; every process in which generation g is live holds a shared lock on

@@ -155,6 +155,25 @@ package final class LogFiles: Sendable {
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
+  /// Opens or creates a segment for single images, whose disk space is allocated when they are
+  /// written.
+  package func sparseSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
+    guard let file = try pool.open(path(number), .create) else {
+      throw StorageError(
+        .io, "The log segment disappeared while it was being created. Try again.",
+        file: path(number))
+    }
+    if try file.byteCount() != UInt64(geometry.segmentByteCount) {
+      try file.setByteCount(0)
+      try file.setByteCount(UInt64(geometry.segmentByteCount))
+      let block = ByteBlock(count: SegmentLayout.byteCount)
+      defer { block.keep() }
+      header(number, lineage: lineage).encode(to: block.bytes)
+      try file.write([block.bytes.bytes], at: 0)
+    }
+    return try segment(number, file, .write, isMapped: isMapped)
+  }
+
   func header(_ number: UInt64, lineage: UInt64) -> SegmentHeader {
     SegmentHeader(
       geometry: geometry, identity: identity, lineage: lineage,

@@ -10,7 +10,8 @@ final class Maintenance: @unchecked Sendable {
   private let table: GenerationTable
   private let queue: SyncQueue
   private let writerLock: WriterLock
-  let lineages: [EndedLineage]
+  /// The ended lineages; they change only in a replica, whose follower runs maintenance inline.
+  private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
@@ -108,6 +109,22 @@ final class Maintenance: @unchecked Sendable {
     guard isInline else { return }
     if needsSegment { try makeSegments() }
     if isDue { _ = try run(isScheduled: true) }
+  }
+
+  /// Runs maintenance if it is due after a generation was added to a replica.
+  ///
+  /// Segments are not created ahead: the next generation may begin in any segment.
+  func runAfterAdding(_ generation: FrameNumber, _ lineages: [EndedLineage]) throws(StorageError) {
+    let isDue = lock.withLock {
+      self.lineages = lineages
+      return schedule.isDue(at: generation, holdsOlder: table.holdsOldGenerations)
+    }
+    if isDue { _ = try run(isScheduled: true) }
+  }
+
+  /// Records that a lineage has ended with a commit.
+  func recordEnd(of point: CommitPoint) {
+    lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
 
   /// Waits for a run if the log has grown faster than runs shorten it.

@@ -25,8 +25,9 @@ extension OpenSequence {
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
       }
-      if !options.isReadOnly {
-        (point, table) = try startLineage(after: point, table, log, locks)
+      // All generations of a replica are durable, so it never loses one that a token names.
+      if !options.isReadOnly, options.role != .follower {
+        (point, table) = try Self.startLineage(after: point, table, log, locks)
         lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
         report.startedLineage = true
         report.generation = Generation(frame: point.frame)
@@ -159,7 +160,7 @@ extension OpenSequence {
   }
 
   /// R1.7 and R1.8: starts a lineage in a new segment, so that no frame number is ever reused.
-  private func startLineage(
+  static func startLineage(
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {
     let geometry = log.geometry
@@ -170,7 +171,7 @@ extension OpenSequence {
     } else {
       number = point.frame == 0 ? 0 : geometry.segment(of: point.frame) + 1
     }
-    let lineage = fileSystem.random()
+    let lineage = log.fileSystem.random()
     let allocator = SegmentAllocator(
       files: log, making: ExclusiveByte(LockByte.allocator, of: locks.file), counters: nil,
       activity: ActivityCounters())
@@ -180,7 +181,7 @@ extension OpenSequence {
       files: log, table: SegmentTable(table.segments + segments), after: point, lineage: lineage,
       base: geometry.firstFrame(of: number), durableUpTo: point.frame, allocator: allocator)
     let start = try writer.commit(
-      [], pageCount: point.pageCount, time: fileSystem.wallClockMilliseconds)
+      [], pageCount: point.pageCount, time: log.fileSystem.wallClockMilliseconds)
     for segment in segments { try segment.file.sync() }
     return (start.point, writer.table)
   }

@@ -18,7 +18,7 @@ struct OpenSequence {
 
   private static let knownNames: Set<String> = [
     "pages", "pages.new", "map", "map.new", "kept", "kept.new", "reserve", "counters", "locks",
-    "holders",
+    "holders", "replica", "replica.new",
   ]
 
   static func isOfStore(_ name: String) -> Bool {
@@ -35,7 +35,17 @@ struct OpenSequence {
   }
 
   /// Opens the `locks` file, and checks that locking it works.
+  ///
+  /// - Throws: `readOnly` if a replica is opened for writing.
   func prepare() throws(StorageError) -> StoreLocks {
+    if !options.isReadOnly, options.role == .writer,
+      try ReplicaRecord.exists(in: path, fileSystem)
+    {
+      throw StorageError(
+        .readOnly,
+        "The store is a replica, which only its backup changes. Open it for reading only, or "
+          + "promote it.", file: path)
+    }
     let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
       throw noStore

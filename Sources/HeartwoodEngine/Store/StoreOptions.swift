@@ -94,6 +94,15 @@ public struct StoreOptions: Sendable {
   }
   package var maintenance = MaintenanceMode.background
 
+  /// What a process that opens a store for writing may do with it.
+  package enum Role: Sendable {
+    /// Write to a store that is not a replica.
+    case writer
+    /// Add the generations of a backup to a replica, or promote it.
+    case follower
+  }
+  package var role = Role.writer
+
   /// Creates the default options.
   public init() {}
 

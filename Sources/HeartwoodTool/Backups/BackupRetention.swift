@@ -14,7 +14,7 @@ struct BackupRetention {
 
   /// Parses a list such as `2h,24hourly,30daily`.
   init(_ text: String) throws(ToolFailure) {
-    for part in text.split(separator: ",") {
+    for part in text.filter({ $0 != " " }).split(separator: ",") {
       if let period = Self.periods.first(where: { part.hasSuffix($0.key) }) {
         guard let count = Int(part.dropLast(period.key.count)), count > 0 else {
           throw Self.invalid(part)

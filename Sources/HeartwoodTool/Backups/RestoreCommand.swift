@@ -35,7 +35,7 @@ enum RestoreCommand {
     }
     let wanted = try invocation[.at].map { try chosen($0, among: points, directory) }
     let progress = TerminalProgress()
-    let generation = try backup.restore(wanted, to: target) {
+    let generation = try backup.restore(wanted, to: target, asFork: invocation.has(.fork)) {
       progress.show("restoring", $0)
     }
     progress.clear()

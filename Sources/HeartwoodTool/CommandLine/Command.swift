@@ -26,6 +26,8 @@ enum Command: String, CaseIterable {
   case copy
   case backup
   case restore
+  case replica
+  case promote
   case salvage
   case keep
   case release
@@ -43,7 +45,9 @@ enum Command: String, CaseIterable {
       .import, .set, .delete:
       .objects
     case .info, .keys, .dump, .stat, .generations, .verify: .pages
-    case .checkpoint, .compact, .copy, .backup, .restore, .salvage, .keep, .release: .maintenance
+    case .checkpoint, .compact, .copy, .backup, .restore, .replica, .promote, .salvage, .keep,
+      .release:
+      .maintenance
     }
   }
 
@@ -55,6 +59,8 @@ enum Command: String, CaseIterable {
     case .copy: [.path, .copy]
     case .backup: [.path, .backup]
     case .restore: [.backup, .new]
+    case .replica: [.backup, .replica]
+    case .promote: [.replica]
     case .salvage: [.broken, .new]
     case .keep, .release: [.path, .name]
     case .entities, .browse, .history, .follow, .shell: [.path]
@@ -92,9 +98,10 @@ enum Command: String, CaseIterable {
     case .stat: [.svg, .at, .named, .json]
     case .copy: [.at, .named, .json]
     case .backup: [.every, .keep, .json]
-    case .restore: [.at, .json]
+    case .restore: [.at, .fork, .json]
+    case .replica: [.follow, .json]
     case .keep: [.at, .json]
-    case .info, .generations, .verify, .checkpoint, .compact, .salvage, .release: [.json]
+    case .info, .generations, .verify, .checkpoint, .compact, .promote, .salvage, .release: [.json]
     case .entities: [.at, .named, .json]
     case .query:
       [
@@ -105,7 +112,7 @@ enum Command: String, CaseIterable {
     case .browse: [.html, .limit, .at, .named]
     case .history: [.after, .author, .limit, .json, .jsonLines]
     case .diff: [.json, .jsonLines]
-    case .follow: [.after, .consumer, .acknowledge, .snapshot, .before]
+    case .follow: [.after, .consumer, .acknowledge, .snapshot, .before, .once]
     case .apply: [.sourceStore, .consumer, .author, .json]
     case .shell: [.at, .named]
     case .export: [.format, .output, .at, .named]
@@ -143,6 +150,8 @@ enum Command: String, CaseIterable {
     case .copy: "copy one generation into a new store"
     case .backup: "add the newest generation to a backup directory"
     case .restore: "list restore points, or restore one as a new store"
+    case .replica: "create or update a read-only store that follows a backup"
+    case .promote: "make a replica a store that can be written"
     case .salvage: "copy what is intact in a damaged store into a new store"
     case .keep: "keep a generation under a name"
     case .release: "release a named generation"
@@ -188,8 +197,9 @@ enum Command: String, CaseIterable {
     case .follow:
       [
         "Prints an event in the format of CloudEvents for each change of an object, and runs until "
-          + "it is interrupted. The values are those of the generation in the event. With --after, "
-          + "it begins with the transactions after that number of the history.",
+          + "it is interrupted, or with --once until it has printed the changes that exist. The "
+          + "values are those of the generation in the event. With --after, it begins with the "
+          + "transactions after that number of the history.",
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
           + "the history keeps the others. A first run with --snapshot begins with all existing "
           + "objects. With --acknowledge, events count as processed when they have been written.",
@@ -288,7 +298,22 @@ enum Command: String, CaseIterable {
       [
         "Without NEW, lists the restore points. --at is the number of a generation, a name, or a "
           + "time: the newest restore point that is not later. NEW is created when it is complete "
-          + "and every page has been verified."
+          + "and every page has been verified.",
+        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets one "
+          + "of its own, like a copy.",
+      ]
+    case .replica:
+      [
+        "Adds the generations that DIRECTORY contains to REPLICA, which is created if it does not "
+          + "exist. Programs can read REPLICA meanwhile, and see each generation as it arrives.",
+        "--follow repeats this when new files arrive, until it is interrupted. Files that are "
+          + "damaged or incomplete are reported and tried again; heartwoodctl info shows the last "
+          + "error.",
+      ]
+    case .promote:
+      [
+        "REPLICA does not follow its backup any more, and can be written. This cannot be undone. "
+          + "Interrupt heartwoodctl replica --follow first; programs that read REPLICA continue."
       ]
     case .salvage:
       [
@@ -336,6 +361,8 @@ enum Command: String, CaseIterable {
     case .backup: "heartwoodctl backup ~/data/shop ~/backup/shop --every 10s"
     case .restore:
       "heartwoodctl restore ~/backup/shop ~/data/shop-restored --at 2026-11-27T09:00:00Z"
+    case .replica: "heartwoodctl replica ~/backup/shop ~/data/shop-replica --follow"
+    case .promote: "heartwoodctl promote ~/data/shop-replica"
     case .salvage: "heartwoodctl salvage ~/data/shop ~/data/shop-salvaged"
     case .keep: "heartwoodctl keep ~/data/shop before-import"
     case .release: "heartwoodctl release ~/data/shop before-import"

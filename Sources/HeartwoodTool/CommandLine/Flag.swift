@@ -11,11 +11,14 @@ enum Flag: String, CaseIterable {
   case yes = "--yes"
   case every = "--every"
   case keep = "--keep"
+  case fork = "--fork"
+  case follow = "--follow"
   case after = "--after"
   case author = "--author"
   case consumer = "--consumer"
   case acknowledge = "--acknowledge"
   case snapshot = "--snapshot"
+  case once = "--once"
   case before = "--before"
   case sourceStore = "--source"
   case from = "--from"
@@ -53,8 +56,9 @@ enum Flag: String, CaseIterable {
     case .keep: "LIST"
     case .author, .consumer: "NAME"
     case .sourceStore: "STORE"
-    case .count, .explain, .skipInvalid, .snapshot, .before, .acknowledge, .yes, .full, .json,
-      .jsonLines, .csv, .markdown, .help, .version:
+    case .count, .explain, .skipInvalid, .fork, .follow, .snapshot, .before, .once, .acknowledge,
+      .yes,
+      .full, .json, .jsonLines, .csv, .markdown, .help, .version:
       nil
     }
   }
@@ -72,12 +76,15 @@ enum Flag: String, CaseIterable {
     case .yes: "make the change"
     case .every: "repeat after this time, such as 10s or 5m, until interrupted"
     case .keep: "thin the restore points, as in 2h,24hourly,30daily"
+    case .fork: "give the new store an identity of its own"
+    case .follow: "wait for more generations, until interrupted"
     case .after: "begin after this transaction of the history"
     case .author: "the author of transactions"
     case .consumer: "begin after what this consumer has acknowledged"
     case .acknowledge: "acknowledge what has been written"
     case .sourceStore: "acknowledge what has been applied, in this store"
     case .snapshot: "begin with the existing objects"
+    case .once: "end after the changes that exist"
     case .before: "also print the values before each change, if they are known"
     case .offset: "skip the first N objects"
     case .count: "show only the number of objects"

@@ -9,6 +9,7 @@ enum Operand: String {
   case new = "NEW"
   /// A backup directory.
   case backup = "DIRECTORY"
+  case replica = "REPLICA"
   case name = "NAME"
   case keyspace = "KEYSPACE"
   case entity = "ENTITY"
@@ -29,6 +30,7 @@ enum Operand: String {
     case .broken: "the directory of the damaged store"
     case .new: "the path of the new store, which must not exist"
     case .backup: "a directory with backups of one store"
+    case .replica: "the directory of the replica"
     case .name: "the name of a generation"
     case .keyspace: "the name of a keyspace"
     case .entity: "the name of an entity"

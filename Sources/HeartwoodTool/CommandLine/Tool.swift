@@ -82,6 +82,8 @@ enum Tool {
     case .copy: try CopyCommand.run(invocation, output)
     case .backup: try BackupCommand.run(invocation, output)
     case .restore: try RestoreCommand.run(invocation, output)
+    case .replica: try ReplicaCommand.run(invocation, output)
+    case .promote: try PromoteCommand.run(invocation, output)
     case .salvage: return try SalvageCommand.run(invocation, output)
     case .keep: try KeepCommand.run(invocation, output)
     case .release: try ReleaseCommand.run(invocation, output)

@@ -20,19 +20,23 @@ enum FollowCommand {
         if case .after(let token) = start { position = token }
         let feed = try container.changeFeed(
           from: start, values: invocation.has(.before) ? .both : .after)
-        try follow(feed, &position, output) { position in
+        let isOver = try follow(feed, &position, once: invocation.has(.once), output) { position in
           guard acknowledges, let consumer else { return }
           try container.advanceHistoryConsumer(consumer, to: position)
         }
+        if isOver { return }
       }
     }
   }
 
   /// Prints events until the model of the store changes, and moves the position.
+  ///
+  /// - Parameter once: Whether to end after the changes that exist.
+  /// - Returns: Whether it has ended for that reason.
   private static func follow(
-    _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, _ output: Output,
+    _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
     _ acknowledge: (PersistentHistoryToken) throws -> Void
-  ) throws {
+  ) throws -> Bool {
     var reader = try feed.reader()
     while true {
       let generation = try feed.store.snapshot().generation
@@ -43,10 +47,11 @@ enum FollowCommand {
           position = event.token ?? position
         }
       } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
-        return
+        return false
       }
       try output.flush()
       if let position { try acknowledge(position) }
+      if once { return true }
       repeat {
         try output.wait(milliseconds: interval)
       } while try feed.store.snapshot().generation == generation
@@ -61,8 +66,14 @@ enum FollowCommand {
     if let position { return .after(position) }
     if let consumer, let known = try container.historyConsumers[consumer] { return .after(known) }
     if invocation.has(.snapshot) { return .existingObjects }
-    if let after = invocation[.after] {
-      return .after(container.historyToken(after: try HistoryCommand.number(after)))
+    if let after = try invocation[.after].map({ try HistoryCommand.number($0) }) {
+      let newest = try container.newestTransactionNumber()
+      guard after <= newest else {
+        throw ToolFailure.refused(
+          "The history ends with transaction \(newest), before \(after): the store was restored to "
+            + "an earlier state, or is another one. Begin again with --snapshot.")
+      }
+      return .after(container.historyToken(after: after))
     }
     return try container.currentHistoryToken.map { .after($0) } ?? .oldestTransaction
   }

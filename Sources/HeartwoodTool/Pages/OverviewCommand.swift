@@ -42,7 +42,18 @@ private struct Overview: Encodable {
     let errno: Int?
   }
 
+  struct Replica: Encodable {
+    let lastError: String?
+    let errorTime: String?
+
+    init(_ status: ReplicaStatus) {
+      lastError = status.lastError
+      errorTime = status.errorTime.map(JSONText.time)
+    }
+  }
+
   let path: String
+  let replica: Replica?
   let identity: String
   let lineage: String
   let formatVersion: Int
@@ -73,6 +84,7 @@ private struct Overview: Encodable {
     let statistics = store.statistics
     self.path = path
     self.isOpenElsewhere = isOpenElsewhere
+    replica = try store.replicaStatus.map(Replica.init)
     openBy = try store.holders().filter { !$0.isThisProcess }.map(HolderText.init)
     identity = facts.identity
     lineage = facts.lineage
@@ -107,7 +119,7 @@ private struct Overview: Encodable {
 
   /// All properties except the age.
   private enum CodingKeys: CodingKey {
-    case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
+    case path, replica, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount,
       newestGeneration
     case newestTime, checkpointedGeneration, isOpenElsewhere, openBy, recovery, lastCheckpointError
@@ -119,6 +131,10 @@ private struct Overview: Encodable {
   var text: String {
     var rows = TextTable(untitled: [.left, .left])
     rows.append(["store", QuotedText.escaped(path)])
+    if let replica {
+      let error = replica.lastError.map { "; error since \(replica.errorTime ?? "-"): \($0)" }
+      rows.append(["replica", "follows a backup\(error ?? "")"])
+    }
     rows.append(["identity", identity])
     rows.append(["format", "version \(formatVersion)"])
     rows.append(["newest", newestText])

@@ -188,6 +188,24 @@ struct BackupFileTests {
     try store.close()
   }
 
+  @Test(.evidence("A2")) func `may be more than a process can open`() throws {
+    let disk = SimulatedDisk(seed: 4)
+    let store = try Store(at: "/store", options: StoreFixture.on(disk).options, fileSystem: disk)
+    for round in 0..<40 as Range<UInt8> {
+      try store.write { try $0.keyspace("k").put(Int(round), [round]) }
+      try store.backup(to: "/backup")
+    }
+    let before = disk.openFileCount
+    var openFileCounts: [Int] = []
+    disk.onWrite = { _, _, _ in openFileCounts.append(disk.openFileCount - before) }
+    try Backup(at: "/backup", on: disk).restore(to: "/restored")
+    try Backup(at: "/backup", on: disk).thin { $0.generation.frame % 7 == 0 }
+    disk.onWrite = nil
+    #expect((1..<10).contains(openFileCounts.max() ?? 0))
+    try BackedUpState(store.snapshot()).expectEqual(at: "/restored", on: disk)
+    try store.close()
+  }
+
   @Test(.evidence("A2")) func `are not restored over anything`() throws {
     let scene = try Scene()
     for path in ["/store", "/backup"] {

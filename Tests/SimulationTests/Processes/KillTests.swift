@@ -18,10 +18,12 @@ struct KillTests {
         change(&$0)
       }
     }
-    for index in 0..<2 {
-      try campaign.add(.reader, index) {
-        $0.isMapped = isMapped
-        change(&$0)
+    for role in [WorkerAssignment.Role.reader, .follower] {
+      for index in 0..<2 {
+        try campaign.add(role, index) {
+          $0.isMapped = isMapped
+          change(&$0)
+        }
       }
     }
     for role in [WorkerAssignment.Role.keeper, .backup] {
@@ -37,6 +39,7 @@ struct KillTests {
     try campaign.expectAllIsWell()
     campaign.expectOneHistory()
     try campaign.expectBackups()
+    try campaign.expectReplica()
     print(
       "\(title), seed \(campaign.seed): \(campaign.killCount) kills, \(campaign.stopCount) stops, "
         + "\(campaign.count(.acknowledged, .writer)) commits, "
@@ -45,11 +48,13 @@ struct KillTests {
         + "\(campaign.count(.expired, .reader)) expired, "
         + "\(campaign.count(.checkpointed, .keeper)) checkpoints, "
         + "\(campaign.count(.kept, .keeper)) kept, "
-        + "\(campaign.count(.backedUp, .backup)) backups")
+        + "\(campaign.count(.backedUp, .backup)) backups, "
+        + "\(campaign.count(.read, .follower)) reads of the replica")
   }
 
   @Test(
-    .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"), .evidence("I6"),
+    .evidence("A8"), .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"),
+    .evidence("I6"),
     arguments: [(UInt64(1), true), (2, false)])
   func `lose no commit and see only complete ones when they are killed`(
     seed: UInt64, isMapped: Bool

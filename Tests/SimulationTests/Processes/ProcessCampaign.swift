@@ -211,6 +211,23 @@ final class ProcessCampaign {
     }
   }
 
+  /// Checks that the replica can be brought up to date.
+  func expectReplica() throws {
+    let own = try #require(workers.first).assignment
+    guard FileManager.default.fileExists(atPath: own.replica) else { return }
+    let backup = Backup(at: own.backup)
+    let replica = try Replica(at: own.replica, following: backup)
+    try replica.advance()
+    #expect(try replica.generation == backup.restorePoints().last?.generation, "seed \(seed)")
+    try replica.close()
+    var options = own.options
+    options.isReadOnly = true
+    let store = try Store(at: own.replica, options: options)
+    _ = try SharedContent.check(store.snapshot())
+    #expect(try store.verify().findings == [], "seed \(seed)")
+    try store.close()
+  }
+
   private func expectNoLocks(_ path: String) throws {
     let file = try #require(try PosixFileSystem().open(path + "/locks", .write))
     let locks = StoreLocks(file: file)
@@ -239,7 +256,7 @@ final class ProcessCampaign {
       }
     }
     var states: [UInt64: Ledger.Record] = [:]
-    for (_, records) in ledgers(.reader) {
+    for (_, records) in ledgers(.reader) + ledgers(.follower) {
       for record in records where record.kind == .read || record.kind == .readAgain {
         let known = states[record.generation] ?? record
         states[record.generation] = known

@@ -15,7 +15,7 @@ package import HeartwoodEngine
 /// worker reports this on standard error and exits with code 1.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
-    case writer, reader, keeper, backup, committer, holder, watcher, displaced
+    case writer, reader, keeper, backup, follower, committer, holder, watcher, displaced
   }
 
   package var role: Role
@@ -44,6 +44,7 @@ package struct WorkerAssignment: Codable, Sendable {
 
   package var store: String { directory + "/store" }
   package var backup: String { directory + "/backup" }
+  package var replica: String { directory + "/replica" }
   package var ledger: String { directory + "/ledger-\(role)-\(index)" }
   /// Returns the path of the file through which the reader with the given index offers generations.
   package func handover(_ index: Int) -> String { directory + "/handover-\(index)" }
@@ -86,6 +87,9 @@ package struct WorkerAssignment: Codable, Sendable {
         try role.run()
       case .backup:
         var role = BackupRole(own)
+        try role.run()
+      case .follower:
+        var role = FollowerRole(own)
         try role.run()
       case .committer:
         let role = CommitterRole(own)

@@ -1,0 +1,222 @@
+/// A read-only store that follows the backups of another one.
+///
+/// One process at a time adds the generations of the backup with ``advance(progress:)``. Any number
+/// of processes can have the replica open for reading meanwhile; they see each generation as it is
+/// added, like a commit of another process. The replica has the generations, pages and tokens of
+/// its source. `Docs/Reference/Engine.md` lists the guarantees.
+public final class Replica: Sendable {
+  private let backup: Backup
+  private let store: Store
+  /// The lock that keeps other processes from changing the replica.
+  private let following: StoreLocks
+  private let lock = Lock()
+
+  /// Opens the replica at `path`, and creates it from the newest generation of `backup` if there is
+  /// none.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the replica's directory.
+  ///   - backup: The backup directory, or a copy of it.
+  ///   - progress: A closure that is called on this thread each time another hundredth of the pages
+  ///     of a new replica has been written.
+  /// - Throws: `invalidArgument` if the store at the path is not a replica, for example because it
+  ///   was promoted; `busy` if another process changes the replica; any error of opening a store or
+  ///   of ``Backup/restore(_:to:asFork:progress:)``.
+  public convenience init(
+    at path: String, following backup: Backup, progress: ((StoreProgress) -> Void)? = nil
+  ) throws {
+    try self.init(at: path, following: backup, StoreOptions(), progress)
+  }
+
+  package init(
+    at path: String, following backup: Backup, _ options: StoreOptions,
+    _ progress: ((StoreProgress) -> Void)? = nil
+  ) throws {
+    let path = OpenSequence.trimmed(path)
+    if try backup.fileSystem.list(path) == nil {
+      _ = try backup.restore(nil, to: path, as: .replica, progress)
+    }
+    self.backup = backup
+    (store, following) = try Self.open(path, options, backup.fileSystem)
+  }
+
+  /// Opens a replica, and locks it against other processes that would change it.
+  private static func open(
+    _ path: String, _ options: StoreOptions, _ fileSystem: any FileSystem
+  ) throws(StorageError) -> (Store, StoreLocks) {
+    guard try ReplicaRecord.exists(in: path, fileSystem),
+      let file = try fileSystem.open(path + "/locks", .write)
+    else {
+      throw StorageError(
+        .invalidArgument,
+        "The store at this path is not a replica. A replica that was promoted never follows a "
+          + "backup again. Use the path of a new directory.", file: path)
+    }
+    let following = StoreLocks(file: file)
+    guard try following.tryLock(.exclusive, byte: LockByte.following) else {
+      throw StorageError(
+        .busy, "Another process follows the backup with this replica. End that process first.",
+        file: path)
+    }
+    var options = options
+    options.role = .follower
+    options.maintenance = .inline
+    return (try Store(at: path, options: options, fileSystem: fileSystem), following)
+  }
+
+  /// The newest generation of the replica.
+  public var generation: Generation {
+    get throws { try store.snapshot().generation }
+  }
+
+  /// Adds all generations that the backup directory contains and that are newer than the replica's.
+  ///
+  /// Each is added atomically and durably. If a file is damaged or incomplete, for example because
+  /// it is being uploaded, a later call tries again; ``Store/replicaStatus`` shows the error in the
+  /// meantime.
+  ///
+  /// - Parameter progress: A closure that is called on this thread when a generation is visible.
+  /// - Returns: The generations that were added, the oldest first.
+  /// - Throws: `corrupt` if a file is missing or damaged; `foreignStore` if the backup does not
+  ///   continue the state of the replica; `notAStore`, `incompatibleFormat`, `closed`, `busy`, `io`
+  ///   or `diskFull`. Generations that were added before the error remain.
+  /// - Complexity: Lists the directory. For each generation, reads its file, writes the images that
+  ///   are new, and syncs each log segment that receives some, the map, and the directory twice.
+  @discardableResult
+  public func advance(
+    progress: ((Backup.RestorePoint) -> Void)? = nil
+  ) throws -> [Generation] {
+    try lock.withLock {
+      try store.requireOpen()
+      do {
+        let added = try addGenerations(progress)
+        try record(nil)
+        return added
+      } catch {
+        try? record(error)
+        throw error
+      }
+    }
+  }
+
+  private func addGenerations(
+    _ progress: ((Backup.RestorePoint) -> Void)?
+  ) throws(StorageError) -> [Generation] {
+    var added: [Generation] = []
+    while true {
+      let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
+      let known = store.table.appended.generation
+      guard let newest = directory.names.last?.frame, newest > known else { return added }
+      // Without this check, a missing file would stop the replica unnoticed.
+      _ = try directory.chain(to: newest)
+      let file = try nextFile(after: known, in: directory, to: newest)
+      try ReplicaStep(store.core, file).run()
+      let generation = Generation(frame: file.header.point.frame)
+      added.append(generation)
+      progress?(Backup.RestorePoint(file.header))
+    }
+  }
+
+  /// Returns the first intact file that leads from a generation, or an earlier one, to a newer one.
+  private func nextFile(
+    after known: FrameNumber, in directory: BackupDirectory, to newest: FrameNumber
+  ) throws(StorageError) -> BackupFile {
+    var failure: StorageError?
+    for frame in directory.frames where frame > known {
+      do throws(StorageError) {
+        let file = try directory.lastFile(to: frame)
+        if file.header.base?.frame ?? 0 <= known { return file }
+      } catch {
+        guard error.kind == .corrupt else { throw error }
+        failure = failure ?? error
+      }
+    }
+    throw failure ?? directory.missing(newest)
+  }
+
+  /// Records an error, or that there was none, for ``Store/replicaStatus``.
+  private func record(_ error: (any Error)?) throws(StorageError) {
+    let log = store.files.log
+    let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
+    guard var record = try ReplicaRecord.read(log), record.message != message else { return }
+    record.message = message
+    record.errorTime = error == nil ? 0 : log.fileSystem.wallClockMilliseconds
+    try ReplicaRecord.file.replace(with: record.encoded(for: log.identity), log)
+  }
+
+  /// Closes the replica; see ``Store/close()``.
+  public func close() throws {
+    try store.close()
+    try following.unlock(byte: LockByte.following)
+  }
+
+  // MARK: Promotion
+
+  /// Makes the replica at a path an ordinary store, which begins a lineage of its own.
+  ///
+  /// Processes that have it open for reading continue, and see what is written from now on. If the
+  /// promotion is interrupted, call this method again.
+  ///
+  /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
+  ///   backup; any error of opening a store.
+  /// - Complexity: That of opening and closing a store.
+  public static func promote(_ path: String) throws {
+    try promote(path, StoreOptions(), PosixFileSystem())
+  }
+
+  package static func promote(
+    _ path: String, _ options: StoreOptions, _ fileSystem: any FileSystem
+  ) throws {
+    let path = OpenSequence.trimmed(path)
+    let (store, following) = try open(path, options, fileSystem)
+    // Without the new lineage, a writer would continue that of the source.
+    try startLineage(store.core)
+    try store.close()
+    try fileSystem.remove(path + "/" + ReplicaRecord.file.name)
+    try fileSystem.syncDirectory(path)
+    try following.unlock(byte: LockByte.following)
+  }
+
+  private static func startLineage(_ core: StoreCore) throws(StorageError) {
+    let (files, table) = (core.files, core.table)
+    try files.maintenance.withLock { () throws(StorageError) in
+      try core.writerLock.acquire(timeout: nil)
+      defer { core.writerLock.release() }
+      guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
+      try files.opened.require()
+      let old = try table.catchUp()
+      let (point, segments) = try OpenSequence.startLineage(
+        after: old.point, old.segments, files.log, files.locks)
+      let new = try GenerationState(
+        point: point, index: old.index, segments: segments, files: files)
+      core.maintenance.recordEnd(of: old.point)
+      table.publishAppended(new)
+      table.publishSynced(new.generation)
+    }
+    core.signal.notify()
+  }
+}
+
+/// The state of a replica.
+public struct ReplicaStatus: Hashable, Sendable {
+  /// The error of the last attempt to follow the backup, or `nil` if it succeeded.
+  public var lastError: String?
+  /// The time at which that error first occurred, in milliseconds since 1970 (UTC).
+  public var errorTime: UInt64?
+}
+
+extension Store {
+  /// The state of this replica, or `nil` if the store is not a replica.
+  ///
+  /// - Throws: `closed`, `corrupt` or `io`.
+  /// - Complexity: Reads one file.
+  public var replicaStatus: ReplicaStatus? {
+    get throws {
+      try requireOpen()
+      guard let record = try ReplicaRecord.read(files.log) else { return nil }
+      return record.message.isEmpty
+        ? ReplicaStatus()
+        : ReplicaStatus(lastError: record.message, errorTime: record.errorTime)
+    }
+  }
+}

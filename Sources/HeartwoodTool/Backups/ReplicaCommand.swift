@@ -1,0 +1,93 @@
+import Foundation
+import HeartwoodEngine
+
+/// `replica`: creates a replica of a backup directory, or adds new generations to it.
+enum ReplicaCommand {
+  private struct Document: Encodable {
+    let generation: UInt64
+    let time: String
+    let byteCount: Int
+    /// The time from the commit until the replica contained the generation.
+    let lagMilliseconds: UInt64
+
+    init(_ point: Backup.RestorePoint) {
+      generation = point.generation.frame
+      time = JSONText.time(point.time)
+      byteCount = point.byteCount
+      let now = UInt64(max(Date.now.timeIntervalSince1970 * 1000, 0))
+      lagMilliseconds = now > point.time ? now - point.time : 0
+    }
+  }
+
+  /// The time between two looks at the directory, in milliseconds.
+  private static let interval: Int32 = 200
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let (directory, path) = (invocation.required(.backup), invocation.required(.replica))
+    guard !CopyCommand.isDirectory(path, within: directory) else {
+      throw ToolFailure.refused(
+        "\(path) is in the backup directory. Use a path outside that directory.")
+    }
+    let progress = TerminalProgress()
+    let replica = try Replica(at: path, following: Backup(at: directory)) {
+      progress.show("creating the replica", $0)
+    }
+    progress.clear()
+    let follows = invocation.has(.follow)
+    var reported: StorageError?
+    repeat {
+      do {
+        let added = try replica.advance { point in
+          // Writing fails if the reader of the output has ended, which the next wait reports.
+          try? show(Document(point), invocation, output)
+        }
+        if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }
+        reported = nil
+      } catch let error as StorageError where follows && error.mayPass {
+        if error != reported { Output.warn("\(error.description) The replica tries again.") }
+        reported = error
+      }
+      try output.flush()
+      if follows { try output.wait(milliseconds: interval) }
+    } while follows
+    try replica.close()
+  }
+
+  private static func show(
+    _ document: Document, _ invocation: Invocation, _ output: Output
+  ) throws {
+    if invocation.wantsJSON { return try output.line(try JSONText.line(of: document)) }
+    let seconds = String(format: "%.1f", Double(document.lagMilliseconds) / 1000)
+    try output.line(
+      "generation \(document.generation): \(HumanText.size(document.byteCount)), committed "
+        + "\(seconds) s ago")
+  }
+
+  private static func showUnchanged(
+    _ replica: Replica, _ invocation: Invocation, _ output: Output
+  ) throws {
+    guard !invocation.wantsJSON else { return }
+    try output.line("generation \(try replica.generation.frame) is the newest of the backup")
+  }
+}
+
+/// `promote`: makes a replica a store that can be written.
+enum PromoteCommand {
+  private struct Document: Encodable {
+    let path: String
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let path = invocation.required(.replica)
+    try Replica.promote(path)
+    if invocation.wantsJSON { return try output.json(Document(path: path)) }
+    try output.line("\(QuotedText.escaped(path)) can be written now.")
+  }
+}
+
+extension StorageError {
+  /// Whether a later attempt may succeed, because the directory changes or disk space is freed.
+  fileprivate var mayPass: Bool {
+    [.corrupt, .notAStore, .io, .diskFull, .busy].contains(kind)
+  }
+}
