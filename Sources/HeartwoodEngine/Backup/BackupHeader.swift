@@ -131,6 +131,7 @@ package struct BackupHeader: Hashable, Sendable {
         framesPerSegment: Int(bytes.load32(Layout.framesPerSegment.offset)),
         footerFrames: Int(bytes.load32(Layout.footerFrames.offset))),
       lineageCount <= Limits.maxLineageCount, frames[0] < frames[1], frames[1] <= Limits.maxFrame,
+      geometry.isFrame(frames[1]),
       bytes.load32(Layout.imageCount.offset) <= bytes.load32(Layout.pageCount.offset),
       let names = names(bytes.slice(Layout.byteCount, nameByteCount))
     else { return nil }

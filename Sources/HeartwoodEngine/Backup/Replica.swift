@@ -105,33 +105,36 @@ public final class Replica: Sendable {
     var added: [Generation] = []
     while true {
       let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
-      let known = store.table.appended.generation
       guard let newest = directory.names.last?.frame, newest > known else { return added }
-      // Without this check, a missing file would stop the replica unnoticed.
-      _ = try directory.chain(to: newest)
-      let file = try nextFile(after: known, in: directory, to: newest)
-      try ReplicaStep(store.core, file).run()
-      let generation = Generation(frame: file.header.point.frame)
-      added.append(generation)
-      progress?(Backup.RestorePoint(file.header))
+      let (start, failure) = (known, try addGenerations(of: directory, &added, progress))
+      // Files may have been added in the meantime.
+      if known == start { throw failure ?? directory.missing(newest) }
     }
   }
 
-  /// Returns the first intact file that leads from a generation, or an earlier one, to a newer one.
-  private func nextFile(
-    after known: FrameNumber, in directory: BackupDirectory, to newest: FrameNumber
-  ) throws(StorageError) -> BackupFile {
+  /// The newest generation of the replica.
+  private var known: FrameNumber { store.table.appended.generation }
+
+  /// Adds the generations that continue the replica, also after a damaged file, and returns the
+  /// error of the first one.
+  private func addGenerations(
+    of directory: BackupDirectory, _ added: inout [Generation],
+    _ progress: ((Backup.RestorePoint) -> Void)?
+  ) throws(StorageError) -> StorageError? {
     var failure: StorageError?
     for frame in directory.frames where frame > known {
       do throws(StorageError) {
         let file = try directory.lastFile(to: frame)
-        if file.header.base?.frame ?? 0 <= known { return file }
+        guard file.header.base?.frame ?? 0 <= known else { continue }
+        try ReplicaStep(store.core, file).run()
+        added.append(Generation(frame: frame))
+        progress?(Backup.RestorePoint(file.header))
       } catch {
         guard error.kind == .corrupt else { throw error }
         failure = failure ?? error
       }
     }
-    throw failure ?? directory.missing(newest)
+    return failure
   }
 
   /// Records an error, or that there was none, for ``Store/replicaStatus``.
@@ -146,8 +149,8 @@ public final class Replica: Sendable {
 
   /// Closes the replica; see ``Store/close()``.
   public func close() throws {
+    defer { try? following.unlock(byte: LockByte.following) }
     try store.close()
-    try following.unlock(byte: LockByte.following)
   }
 
   // MARK: Promotion

@@ -65,10 +65,10 @@ struct ReplicaStep {
       let new = try added(to: old)
       return (new.state, try map(adding: new.frames, after: old.point))
     } catch {
-      // Free the space of the images, unless an earlier attempt failed after it had replaced the
-      // map.
-      let map = try RetainedFrameMap.read(files.log)
-      if let map, map.end.frame > old.generation { throw error }
+      // Free the space of the images, unless an earlier attempt may have replaced the map.
+      guard let map = try? RetainedFrameMap.read(files.log).map(\.end.frame) ?? 0,
+        map <= old.generation
+      else { throw error }
       files.cache.forgetFrames(from: geometry.next(after: old.generation))
       files.allocator.reclaim(after: geometry.segment(of: old.generation))
       throw error

@@ -35,17 +35,14 @@ private struct BackupModel {
 
   init(seed: UInt64) throws {
     generator = SeededGenerator(seed: seed)
-    var options = StoreOptions()
-    options.pageByteCount = [4096, 4096, 8192][generator.below(3)]
-    options.segmentByteCount = options.pageByteCount << (4 + generator.below(3))
-    options.checkpointLogByteCount = options.segmentByteCount * generator.below(4)
+    let options = generator.storeOptions()
     fixture = StoreFixture.on(disk, options)
     store = try fixture.open()
   }
 
   mutating func step() throws {
     switch generator.below(16) {
-    case 0..<6: try write()
+    case 0..<6: try store.writeAtRandom(&generator)
     case 6: try store.checkpoint()
     case 7: try store.compact()
     case 8: try reopen()
@@ -59,23 +56,6 @@ private struct BackupModel {
   }
 
   // MARK: Steps
-
-  private mutating func write() throws {
-    let durability: StoreOptions.Durability = generator.isTrue(in256: 128) ? .full : .normal
-    var random = generator.forked()
-    try store.write(durability: durability) { transaction in
-      let keyspace = try transaction.keyspace("k\(random.below(3))")
-      for _ in 0..<(1 + random.below(20)) {
-        let key = random.below(300)
-        if random.isTrue(in256: 60) {
-          try keyspace.delete(key)
-        } else {
-          try keyspace.put(key, random.bytes(random.isTrue(in256: 20) ? 30_000 : random.below(600)))
-        }
-      }
-      if random.isTrue(in256: 10) { try transaction.removeKeyspace("k\(random.below(3))") }
-    }
-  }
 
   private mutating func reopen() throws {
     try StoreFixture.expectSound(store)

@@ -44,23 +44,20 @@ private struct ReplicaModel {
 
   init(seed: UInt64) throws {
     generator = SeededGenerator(seed: seed)
-    var options = StoreOptions()
-    options.pageByteCount = [4096, 4096, 8192][generator.below(3)]
-    options.segmentByteCount = options.pageByteCount << (4 + generator.below(3))
-    options.checkpointLogByteCount = options.segmentByteCount * generator.below(4)
+    var options = generator.storeOptions()
     source = StoreFixture.on(disk, options)
     options.checkpointLogByteCount = options.segmentByteCount * generator.below(4)
     options.reclaimLogByteCount = options.segmentByteCount * generator.below(3)
     options.access = .buffered
     replicaOptions = options
     store = try source.open()
-    try write()
+    try store.writeAtRandom(&generator)
     try backUp()
   }
 
   mutating func step() throws {
     switch generator.below(22) {
-    case 0..<5: try write()
+    case 0..<5: try store.writeAtRandom(&generator)
     case 5: try store.checkpoint()
     case 6: try store.compact()
     case 7: try thin()
@@ -79,22 +76,6 @@ private struct ReplicaModel {
   }
 
   // MARK: The source
-
-  private mutating func write() throws {
-    var random = generator.forked()
-    try store.write(durability: random.isTrue(in256: 128) ? .full : .normal) { transaction in
-      let keyspace = try transaction.keyspace("k\(random.below(3))")
-      for _ in 0..<(1 + random.below(20)) {
-        let key = random.below(300)
-        if random.isTrue(in256: 60) {
-          try keyspace.delete(key)
-        } else {
-          try keyspace.put(key, random.bytes(random.isTrue(in256: 20) ? 30_000 : random.below(600)))
-        }
-      }
-      if random.isTrue(in256: 10) { try transaction.removeKeyspace("k\(random.below(3))") }
-    }
-  }
 
   private func name() throws {
     let generation = try store.snapshot().generation

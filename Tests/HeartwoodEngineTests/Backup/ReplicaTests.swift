@@ -190,6 +190,51 @@ struct ReplicaTests {
     try reader.close()
   }
 
+  @Test(.evidence("A8")) func `adds what precedes a missing file, and names what is missing`()
+    throws
+  {
+    _ = try write(1)
+    try source.backup(to: "/backup")
+    let replica = try replica()
+    var states: [BackedUpState] = []
+    for value in 2..<6 as Range<UInt8> {
+      states.append(try write(value))
+      try source.backup(to: "/backup")
+    }
+    let names = try (disk.list("/backup") ?? []).filter { $0.hasPrefix("delta") }.sorted()
+    let bytes = try #require(try disk.open("/backup/" + names[1], .read)).allBytes()
+    try disk.remove("/backup/" + names[1])
+    expectError(.corrupt, "needs generation") { try replica.advance() }
+    #expect(try replica.generation == states[0].generation)
+    try replace("/backup/" + names[1], bytes)
+    #expect(try replica.advance() == states[1...].map(\.generation))
+    try replica.close()
+  }
+
+  @Test(.evidence("A8")) func `refuses generations that no log can have`() throws {
+    _ = try write(1)
+    try source.backup(to: "/backup")
+    let replica = try replica()
+    let state = try source.snapshot().state
+    let geometry = state.files.geometry
+    for frame in [geometry.lastSlot(of: geometry.segment(of: state.generation)), 1 << 55] {
+      var point = state.point
+      point.frame = frame
+      let header = BackupHeader(
+        geometry: geometry, identity: state.files.identity, series: 1,
+        base: BackupStart(state.point), point: point, lineages: [], names: [:], imageCount: 0)
+      let block = header.encoded()
+      var bytes = block.bytes.bytes.copied()
+      bytes += [UInt8](repeating: 0, count: Int(header.fileByteCount) - bytes.count)
+      try replace("/backup/" + header.name.text, bytes)
+      #expect(throws: StorageError.self) { try replica.advance() }
+      #expect(throws: StorageError.self) { try backup.restore(to: "/restored") }
+      #expect(try replica.generation.frame == state.generation)
+      try disk.remove("/backup/" + header.name.text)
+    }
+    try replica.close()
+  }
+
   private func replace(_ path: String, _ bytes: [UInt8]) throws {
     let file = try disk.create(path)
     try file.setByteCount(0)
