@@ -76,6 +76,25 @@ struct FeedTests {
     }
   }
 
+  @Test func `says what to do if the history does not contain the next changes`() throws {
+    try source.run("follow", "--once", "--after", "0", "--snapshot").expectComplaint(
+      "use one of them", exitCode: 2)
+    let container = try PersistentContainer(
+      url: URL(filePath: source.fixture.path), schema: ObjectStore.schema)
+    try container.deleteHistory(before: .distantFuture)
+    try container.store.close()
+    try source.run("follow", "--once", "--after", "0").expectComplaint(
+      "Begin again with --snapshot", exitCode: 1)
+  }
+
+  @Test func `has events of any length`() throws {
+    let name = String(repeating: "n", count: 4_000_000)
+    try source.change { ToolOddity(context: $0).text = name }
+    try #expect(apply(events("--snapshot")).exitCode == 0)
+    let copied = try stores.target.run("query", "Oddity", "--columns", "text", "--jsonl").output
+    #expect(copied.utf8.count > name.utf8.count)
+  }
+
   @Test func `deletes an object that is known by its key only`() throws {
     let copy = directory.path(of: "copy")
     try source.run("copy", copy).expectFine()

@@ -10,6 +10,7 @@ enum ApplyCommand {
   }
 
   private static let chunkByteCount = 1 << 20
+  private static let newline = UInt8(ascii: "\n")
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     guard invocation.has(.sourceStore) == invocation.has(.consumer) else {
@@ -29,7 +30,10 @@ enum ApplyCommand {
         let chunk = try read(handle)
         isAtEnd = chunk.isEmpty
         pending += chunk
-        var lines = pending.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        // Searching a long line again with each of its chunks would take time that grows with the
+        // square of its length.
+        guard isAtEnd || chunk.contains(newline) else { continue }
+        var lines = pending.split(separator: newline, omittingEmptySubsequences: false)
         pending = Array(lines.removeLast())
         for line in lines where !line.isEmpty { try receiver.add(Data(line)) }
         if isAtEnd, !pending.isEmpty {

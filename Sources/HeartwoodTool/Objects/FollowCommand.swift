@@ -12,6 +12,9 @@ enum FollowCommand {
     guard consumer != nil || !acknowledges else {
       throw ToolFailure.usage("--acknowledge needs --consumer NAME.")
     }
+    guard !invocation.has(.after) || !invocation.has(.snapshot) else {
+      throw ToolFailure.usage("--after and --snapshot say where to begin; use one of them.")
+    }
     try StoreAccess.withStore(invocation.path, for: acknowledges ? .writing : .reading) { store in
       var position: PersistentHistoryToken?
       while true {
@@ -48,6 +51,10 @@ enum FollowCommand {
         }
       } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
         return false
+      } catch let error as ObjectGraphError where error.kind == .historyExpired {
+        throw ToolFailure.refused(
+          "The next transactions have been deleted from the history. Begin again with --snapshot "
+            + "and another consumer.")
       }
       try output.flush()
       if let position { try acknowledge(position) }
