@@ -20,17 +20,16 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
+    /// Sort keys that separate the subtree from the one before it: no entry of the subtree precedes
+    /// them. They remain when the first entry is removed. Not used for the first child of a node.
+    let start: FetchOrder.Keys?
 
-    init(parent: Node?) { self.parent = parent }
+    init(parent: Node?, start: FetchOrder.Keys?) {
+      self.parent = parent
+      self.start = start
+    }
 
     var isLeaf: Bool { children.isEmpty }
-
-    /// The sort keys of the first entry in the subtree.
-    var first: FetchOrder.Keys {
-      var node = self
-      while let child = node.children.first { node = child }
-      return node.entries[0].keys
-    }
 
     /// Returns the index of an object's entry in this leaf, which must contain the object.
     func position(of number: ObjectNumber) -> Int {
@@ -47,7 +46,7 @@ final class ResultsTree {
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
-  private var root = Node(parent: nil)
+  private var root = Node(parent: nil, start: nil)
   private var leaves = NumberTable<Node>()
   /// The number of sort key comparisons so far, for measurements.
   private(set) var comparisons = 0
@@ -58,7 +57,7 @@ final class ResultsTree {
     guard !entries.isEmpty else { return }
     let half = Self.maxEntryCount / 2
     var level = stride(from: 0, to: entries.count, by: half).map { start in
-      let leaf = Node(parent: nil)
+      let leaf = Node(parent: nil, start: entries[start].keys)
       leaf.entries = Array(entries[start..<min(start + half, entries.count)])
       leaf.count = leaf.entries.count
       for entry in leaf.entries { leaves[entry.number] = leaf }
@@ -66,7 +65,7 @@ final class ResultsTree {
     }
     while level.count > 1 {
       level = stride(from: 0, to: level.count, by: half).map { start in
-        let node = Node(parent: nil)
+        let node = Node(parent: nil, start: level[start].start)
         node.children = Array(level[start..<min(start + half, level.count)])
         for child in node.children {
           child.parent = node
@@ -205,13 +204,13 @@ final class ResultsTree {
 
   /// Returns the index of the child into which to insert an entry with the given sort keys.
   ///
-  /// This is the last child whose first entry does not sort after the keys, or the first child if
-  /// there is none.
+  /// This is the last child whose start does not sort after the keys, or the first child if there
+  /// is none.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {
       let middle = (lower + upper) / 2
-      if areInOrder(keys, node.children[middle].first) {
+      if let start = node.children[middle].start, areInOrder(keys, start) {
         upper = middle
       } else {
         lower = middle + 1
@@ -233,8 +232,9 @@ final class ResultsTree {
     var node = full
     while max(node.entries.count, node.children.count) > Self.maxEntryCount {
       let parent = node.parent ?? growRoot()
-      let sibling = Node(parent: parent)
       let half = Self.maxEntryCount / 2
+      let start = node.isLeaf ? node.entries[half].keys : node.children[half].start
+      let sibling = Node(parent: parent, start: start)
       if node.isLeaf {
         sibling.entries = Array(node.entries[half...])
         node.entries.removeSubrange(half...)
@@ -257,7 +257,7 @@ final class ResultsTree {
 
   /// Adds a new root above the current one.
   private func growRoot() -> Node {
-    let new = Node(parent: nil)
+    let new = Node(parent: nil, start: nil)
     new.children = [root]
     new.count = root.count
     root.parent = new
