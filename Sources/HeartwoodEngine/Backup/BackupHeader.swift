@@ -2,15 +2,15 @@
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
-  /// A random number shared by all files of a directory, unless it was started anew.
+  /// A random number shared by all files of a directory until its backups start anew.
   package var series: UInt64
   /// The commit to which the images are added, or `nil` in a file with all pages.
   package var base: BackupStart?
-  /// The commit whose state can be restored with the file.
+  /// The commit whose state the file restores.
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
-  /// The generations that the store kept under names at the time of the backup.
+  /// The generations that the store kept under names when it was backed up.
   package var names: [String: FrameNumber]
   package var imageCount: Int
 
@@ -32,14 +32,14 @@ package struct BackupHeader: Hashable, Sendable {
 
   private var nameByteCount: Int { names.keys.reduce(0) { $0 + 9 + $1.utf8.count } }
 
-  /// The length of everything before the first image.
+  /// The number of bytes before the first image.
   package var byteCount: Int { Self.byteCount(nameByteCount) }
 
   private static func byteCount(_ nameByteCount: Int) -> Int {
     BackupLayout.byteCount + (nameByteCount + 7) / 8 * 8 + 8
   }
 
-  /// The size of the complete file in bytes.
+  /// The size of the complete file.
   package var fileByteCount: UInt64 {
     UInt64(byteCount) + UInt64(imageCount) << UInt64(geometry.pageShift)
       + UInt64(BackupLayout.digestByteCount)
