@@ -10,7 +10,7 @@ package struct BackupHeader: Hashable, Sendable {
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
-  /// The generations that the store kept under names when it was backed up.
+  /// The generations that the store kept under names during the backup.
   package var names: [String: FrameNumber]
   package var imageCount: Int
 
