@@ -1,11 +1,10 @@
 /// The PID and start time of the current writer in one shared counter, used only in messages.
 ///
-/// A writer stores it without a system call while it holds the writer lock. The claim of a
-/// dead writer remains until the next writer replaces it.
+/// A writer stores it without a system call while it holds the writer lock. If a writer dies, its
+/// claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
-  /// The time at which the writer acquired the lock, in milliseconds of the machine's monotonic
-  /// clock.
+  /// The lock's acquisition time, in milliseconds of the machine-wide monotonic clock.
   package let since: UInt64
   private static let clockBitCount: UInt64 = 42
 

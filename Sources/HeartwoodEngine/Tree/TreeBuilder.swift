@@ -2,11 +2,11 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // These properties are stored directly, so that using them for each entry retains no object.
+  // Stored here directly, so that using them for each entry retains no object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last append; if it is unchanged, so is the tree.
+  /// The view's `changeCount` after the last append; if it is the same, the tree is unchanged.
   private var changeCount = -1
   /// The rightmost leaf, whose address is valid while `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor
@@ -33,7 +33,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry in place if it fits in the last leaf and nothing has changed in the meantime.
+  /// Appends an entry in place if it fits in the last leaf and the tree has not changed since.
   ///
   /// Otherwise, returns `false`, and the caller must use ``append(key:value:)``.
   @inline(__always)
