@@ -136,7 +136,7 @@ struct ReplicaStep {
   }
 
   private func damaged() -> StorageError {
-    BackupHeader.damaged("Its pages are not those of a generation.", header.name.text)
+    BackupHeader.damaged("Its pages do not form a complete generation.", header.name.text)
   }
 
   /// Returns the map of retained frames with a new newest generation.

@@ -1,7 +1,7 @@
 /// A read-only view of a file system, for reading a damaged store.
 ///
 /// Every operation that would change something throws `readOnly`, so no code that uses the view can
-/// change the damaged store. Blocks that the medium cannot read are returned as zeros. Pages with
+/// change the damaged store. Unreadable blocks of the medium read as zeros. Pages with
 /// such blocks then fail their hash check, like other damaged pages.
 final class DamagedFiles: FileSystem {
   private let base: any FileSystem
@@ -52,7 +52,7 @@ final class DamagedFiles: FileSystem {
 
   static func refusal(_ path: String) -> StorageError {
     StorageError(
-      .readOnly, "A damaged store is only read. Write to the new store instead.", file: path)
+      .readOnly, "A damaged store cannot be changed. Write to the new store instead.", file: path)
   }
 }
 

@@ -46,7 +46,7 @@ struct SalvageIdentity {
       throw StorageError(
         .notAStore,
         "No file in the directory identifies a Heartwood store: all headers are damaged, and no "
-          + "page fits the rest of them. Check the path, or restore a backup.",
+          + "page matches what is left of them. Check the path, or restore a backup.",
         file: directory)
     }
     (identity, geometry) = found

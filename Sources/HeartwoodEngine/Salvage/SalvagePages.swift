@@ -58,8 +58,8 @@ final class SalvagePages {
     applyBitmaps()
   }
 
-  /// Returns the names of segment files that belong to another store or have too high numbers, and
-  /// the number of the first segment of this store.
+  /// Returns the names of segment files that belong to another store or whose numbers are too high,
+  /// and the number of the first segment of this store.
   private static func foreignSegments(
     _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
   ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
@@ -179,8 +179,8 @@ final class SalvagePages {
       else {
         knowsUsage = false
         notes.append(
-          "The bitmap page \(first) is damaged, so pages \(range.lowerBound) to "
-            + "\(range.upperBound - 1) were judged by the tree that refers to them.")
+          "The bitmap page \(first) is damaged, so only the trees show which of the pages "
+            + "\(range.lowerBound) to \(range.upperBound - 1) are in use.")
         damagedPageCount += range.count { records[$0] == nil }
         continue
       }

@@ -6,7 +6,7 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether some of its entries were salvaged, because only the branch above them is lost.
+    /// Whether entries of the range were salvaged, because only the branch above them is lost.
     package let isPartial: Bool
   }
 

@@ -2,7 +2,7 @@ extension OpenSequence {
   /// Attaches to a store that other processes have open.
   ///
   /// Returns `nil` if no process has initialised the store's shared counters since the machine
-  /// booted. Waits while another process initialises them, holding the byte `writers`.
+  /// booted. Waits while another process, which holds the byte `writers`, initialises them.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {

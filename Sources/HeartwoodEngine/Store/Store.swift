@@ -185,8 +185,8 @@ public final class Store: Sendable {
   /// Writes pages from the log back to the page file, and deletes the log segments that are no
   /// longer needed.
   ///
-  /// A page is not written back while a live generation still reads its older contents from the
-  /// page file.
+  /// A page is not written back while a live generation still reads the page's older contents from
+  /// the page file.
   ///
   /// Checkpoints run automatically as the log grows. Call this method to run one at a time that you
   /// choose.

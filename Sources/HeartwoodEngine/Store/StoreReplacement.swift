@@ -86,7 +86,7 @@ package struct StoreReplacement {
     guard try fileSystem.list(path) == nil else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and moving a store never replaces anything. Use another path.",
+        "This path already exists, and moving a store never replaces files. Use another path.",
         file: path)
     }
   }

@@ -22,7 +22,7 @@ struct NodeMerge {
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns a division that balances the nodes better than now, or `nil` if there is none.
+  /// Returns a division that balances the nodes better, or `nil` if there is none.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)

@@ -126,8 +126,8 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
-  /// Returns a negative number, 0 or a positive number if an entry sorts before, has, or sorts
-  /// after a key with the same prefix and head.
+  /// Returns a negative number, 0 or a positive number if an entry's key sorts before, equals or
+  /// sorts after a key with the same prefix and head.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -2,11 +2,11 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Stored here directly, so that using them for each entry retains no object.
+  // These properties are stored directly, so that using them for each entry retains no object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last append; if it is the same, the tree is unchanged.
+  /// The view's `changeCount` after the last append; if it is unchanged, so is the tree.
   private var changeCount = -1
   /// The rightmost leaf, whose address is valid while `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor

@@ -105,8 +105,7 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current entry was removed, `restore` has moved the cursor to the next entry,
-    // if any.
+    // If the current entry was removed, `restore` has moved the cursor to the next entry, if any.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -152,7 +151,7 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the entries of the leaf from the current one on to `body`, until it returns `false`.
+  /// Passes the current and the following entries of the leaf to `body`, until it returns `false`.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
   ///
@@ -177,7 +176,7 @@ package final class TreeCursor {
     return stop == node.count
   }
 
-  /// Skips the entries of the leaf from the current one on that precede a key.
+  /// Skips the current and the following entries of the leaf that precede a key.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
   ///

@@ -109,7 +109,7 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two halves of a split node, and returns the right node and its separator.
+  /// Writes the two nodes that result from a split, and returns the right one and its separator.
   ///
   /// The caller must insert these into the level above, unless the node was the root.
   private func divide(
